@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads one target's table file and lays it out for the decoder and the views.
+
+The file is a zstd frame of a msgpack map, written by `tools/isagen/pack.py`.  Arrays are used as
+they lie; the records of entries are turned into `Entry` objects one at a time, when asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from postproc.isa.decoding import UNKNOWN
+from postproc.isa.model import (
+    BitRun,
+    CodedField,
+    ConstantOperand,
+    Entry,
+    ImmediateCode,
+    ImmediateField,
+    LiteralCode,
+    OperandClass,
+    OperandCode,
+    OperandSpec,
+    RawByteField,
+    RegisterCode,
+    WidthVariant,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PIECES: dict[int, tuple[tuple[str, int, int], ...]] = {
+    0: (("low0", 0, 16), ("high0", 16, 16)),
+    1: (("low1", 0, 16), ("high1", 16, 16), ("mid1", 9, 9)),
+    2: (("low2", 0, 16), ("high2", 16, 16)),
+    3: (("low3", 0, 16), ("high3", 16, 16), ("mid3", 9, 9)),
+}
+"""Per dword: the bit ranges (name, lowest bit, length) that index a feature lane."""
+
+
+class DecoderTables:
+    """The arrays of `postproc.isa.decoding`, one row a pattern unless said otherwise.
+
+    Feature lanes of one dword are joined into one word: each piece gets bits of its own.  The
+    lanes of dword 0 are uint32 (`*_near`), those of dword 1 uint64 (`*_far`).
+    """
+
+    def __init__(self, arrays: dict[str, NDArray[Any]], sizes: list[Any], exact: dict[int, Any]) -> None:
+        entry = arrays["pattern_entry"].astype(np.intp)
+        self.root = arrays["root"]
+        self.slot = arrays["slot"]
+        self.candidates = arrays["candidates"]
+        self.candidate_start = arrays["candidate_start"]
+        self.node_word = arrays["node_word"].astype(np.intp)
+        self.node_shift = arrays["node_shift"].astype(np.uint32)
+        self.node_mask = arrays["node_mask"].astype(np.uint32)
+        self.node_base = arrays["node_base"].astype(np.uint32)
+        self.children = arrays["children"]
+        self._exact = exact
+        # row -1 stands for "nothing matches"; it can never be confirmed
+        self.mask = [_with_none(arrays[f"pattern_mask{w}"], 0) for w in range(4)]
+        self.value = [_with_none(arrays[f"pattern_value{w}"], 1) for w in range(4)]
+        self.mask0, self.mask1 = self.mask[:2]
+        self.value0, self.value1 = self.value[:2]
+        self.base_length = _with_none((arrays["base_size"] // 4)[entry], 1)
+        self.entry_of_pattern = _with_none(arrays["pattern_entry"], UNKNOWN)
+        self._lanes: list[tuple[tuple[int, int, NDArray[Any]], ...]] = []
+        self.bad: list[NDArray[Any]] = []
+        self.lit4: list[NDArray[Any]] = []
+        self.lit8: list[NDArray[Any]] = []
+        for word in range(4):
+            self._join_lanes(arrays, entry, word)
+        self.lane_low0, self.lane_high0 = (table for _, _, table in self._lanes[0])
+        self.lane_low1, self.lane_high1, self.lane_mid1 = (table for _, _, table in self._lanes[1])
+        self.bad_near, self.bad_far = self.bad[:2]
+        self.lit4_near, self.lit4_far = self.lit4[:2]
+        self.lit8_near, self.lit8_far = self.lit8[:2]
+        self.has_literal8 = bool(self.lit8_near.any() or self.lit8_far.any())
+        self.length_variants = [
+            (number, tuple(bits), np.array(sizes_of, np.uint8) // 4) for number, (bits, sizes_of) in sizes
+        ]
+        varied = np.isin(entry, [number for number, _, _ in self.length_variants])
+        later = (self.mask[2] | self.mask[3]) != 0
+        for word in (2, 3):
+            later |= (self.bad[word] | self.lit4[word]) != 0
+        later[:-1] |= varied
+        self.long = later
+
+    def _join_lanes(self, arrays: dict[str, NDArray[Any]], entry: NDArray[np.intp], word: int) -> None:
+        kind = np.uint64 if word % 2 else np.uint32
+        joined = {label: np.zeros(entry.size + 1, kind) for label in ("bad", "lit4", "lit8")}
+        lanes = []
+        used = 0
+        for name, low, length in PIECES[word]:
+            table = arrays.get(f"lane_{name}")
+            if table is None:
+                table = np.zeros(1 << length, np.uint8)
+            lanes.append((low, length, table.astype(kind) << kind(used)))
+            for label, masks in joined.items():
+                mine = arrays.get(f"{label}_{name}")
+                if mine is not None:
+                    masks[:-1] |= mine[entry].astype(kind) << kind(used)
+            used += int(table.max()).bit_length()
+        if used > np.dtype(kind).itemsize * 8:
+            raise ValueError(f"dword {word} needs {used} feature bits")
+        self._lanes.append(tuple(lanes))
+        self.bad.append(joined["bad"])
+        self.lit4.append(joined["lit4"])
+        self.lit8.append(joined["lit8"])
+
+    def lanes(self, word: int, data: NDArray[np.uint32]) -> NDArray[Any]:
+        """The joined feature lanes of dword number `word` of some instructions."""
+        out: NDArray[Any] | None = None
+        for low, length, table in self._lanes[word]:
+            found = table.take((data >> np.uint32(low)) & np.uint32((1 << length) - 1))
+            out = found if out is None else out | found
+        return cast("NDArray[Any]", out)
+
+    def rejected_codes(self, entry: int) -> list[Any]:
+        """(runs, rejected codes) of each field of `entry` that has any."""
+        return cast("list[Any]", self._exact.get(entry, []))
+
+
+def _with_none(values: NDArray[Any], none: int) -> NDArray[Any]:
+    return np.append(values, np.array([none], values.dtype))
+
+
+class Tables:
+    """One target and wavefront size: decoder arrays, entries and operand classes."""
+
+    def __init__(self, payload: bytes) -> None:
+        import msgspec
+
+        data = msgspec.msgpack.decode(payload)
+        self.processor: str = data["processor"]
+        self.wavefront_size: int = data["wavefront_size"]
+        self.llvm_version: str = data["llvm"]
+        self._data = data
+        self._entries: dict[int, Entry] = {}
+        self._classes: dict[int, OperandClass] = {}
+        self._specs: dict[int, OperandSpec] = {}
+
+    def array(self, name: str) -> NDArray[Any]:
+        kind, content = self._data["arrays"][name]
+        return np.frombuffer(content, kind)
+
+    @cached_property
+    def decoder(self) -> DecoderTables:
+        arrays = {name: self.array(name) for name in self._data["arrays"]}
+        return DecoderTables(arrays, self._data["sizes"], dict(self._data["exact"]))
+
+    def __len__(self) -> int:
+        return len(self._data["entries"])
+
+    @cached_property
+    def mnemonics(self) -> list[str]:
+        """Mnemonic of each entry."""
+        strings = self._data["strings"]
+        return [strings[record[0]] for record in self._data["entries"]]
+
+    def entry(self, number: int) -> Entry:
+        found = self._entries.get(number)
+        if found is None:
+            found = self._entries[number] = self._build_entry(number)
+        return found
+
+    def _build_entry(self, number: int) -> Entry:
+        data = self._data
+        mnemonic, name, form, layout, template, flags, ignored, base, variants = data["entries"][number]
+        desc, ts, defs, uses = data["flags"][flags]
+        strings = data["strings"]
+        patterns = np.flatnonzero(self.array("pattern_entry") == number)
+        return Entry(
+            index=number,
+            mnemonic=strings[mnemonic],
+            llvm_name=strings[name],
+            format=strings[form],
+            base_size=int(self.array("base_size")[number]),
+            patterns=tuple((self._wide("mask", p), self._wide("value", p)) for p in patterns.tolist()),
+            operands=tuple(self._spec(s) for s in data["layouts"][layout]),
+            ignored=tuple(BitRun(low, length) for low, length in ignored),
+            implicit_defs=tuple(defs),
+            implicit_uses=tuple(uses),
+            desc_flags=frozenset(desc),
+            ts_flags=frozenset(ts),
+            width_variants=tuple(WidthVariant(r, tuple(b), tuple(w)) for r, b, w in variants),
+            template=tuple(data["templates"][template]),
+            base=base,
+        )
+
+    def _wide(self, what: str, pattern: int) -> int:
+        return sum(int(self.array(f"pattern_{what}{word}")[pattern]) << 32 * word for word in range(4))
+
+    def _spec(self, number: int) -> OperandSpec:
+        found = self._specs.get(number)
+        if found is None:
+            role, is_def, kind, tied, register_class, branch, payload = self._data["specs"][number]
+            found = self._specs[number] = OperandSpec(
+                role=role,
+                is_def=is_def,
+                source=_source(payload),
+                operand_type=kind,
+                tied=None if tied < 0 else tied,
+                register_class=register_class,
+                is_branch_target=branch,
+            )
+        return found
+
+    def operand_class(self, number: int) -> OperandClass:
+        found = self._classes.get(number)
+        if found is None:
+            size, runs = self._data["classes"][number]
+            found = self._classes[number] = _expand(size, runs)
+        return found
+
+
+def _source(payload: list[Any]) -> ConstantOperand | ImmediateField | RawByteField | CodedField:
+    match payload:
+        case ["const", ["r", file, index, width]]:
+            return ConstantOperand(RegisterCode(file, 0, index, width))
+        case ["const", ["i", value]]:
+            return ConstantOperand(ImmediateCode(value))
+        case ["byte", low]:
+            return RawByteField(low)
+        case ["imm", runs, base]:
+            return ImmediateField(tuple(BitRun(*run) for run in runs), base)
+        case ["code", runs, class_id, width]:
+            return CodedField(tuple(BitRun(*run) for run in runs), class_id, width)
+    raise ValueError(f"unknown operand source {payload!r}")
+
+
+def _expand(size: int, runs: list[list[Any]]) -> OperandClass:
+    out: list[OperandCode] = [None] * size
+    for run in runs:
+        start, count, kind = run[:3]
+        for k in range(count):
+            if kind == "r":
+                file, half, index, width, step = run[3:]
+                out[start + k] = RegisterCode(file, half, index + step * k, width)
+            elif kind == "i":
+                out[start + k] = ImmediateCode(run[3] + run[4] * k)
+            elif kind == "L":
+                out[start + k] = LiteralCode(run[3])
+    return tuple(out)

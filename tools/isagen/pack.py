@@ -1,0 +1,423 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turns the generator's facts of one target into the compact table file that ships.
+
+The runtime identifies an instruction in two steps, both vectorised (`postproc.isa.decoding`):
+
+1. a *decision tree* over bit fields, whose root is indexed by the upper half of the first dword,
+   names the only entry that can match (it looks only at bits in which candidates differ);
+2. the entry's full mask and value, and *feature lanes* (see `Lanes`) for rejected operand codes
+   and literals, confirm it and give its size.
+
+Where step 2 fails, the candidates of the root slot are tried in order of precedence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+
+Pattern = tuple[int, int, int]
+"""mask, value (128 bits each), entry."""
+
+FIELD_LIMIT = 11
+"""Widest field that one tree node looks at, in bits."""
+
+
+# ---------------------------------------------------------------- decision tree
+@dataclass
+class Tree:
+    """`root[hi16]` and `children[...]` hold pattern ids (>= 0), -1 (nothing matches) or
+    -2 - node.  A node reads `mask[node]` bits of dword `word[node]` after a shift and indexes
+    `children[base[node] + value]`.  `slot[hi16]` indexes `candidates` (ragged, in precedence
+    order, by `candidate_start`)."""
+
+    root: np.ndarray
+    word: list[int] = field(default_factory=list)
+    shift: list[int] = field(default_factory=list)
+    mask: list[int] = field(default_factory=list)
+    base: list[int] = field(default_factory=list)
+    children: list[int] = field(default_factory=list)
+    slot: np.ndarray = field(default_factory=lambda: np.zeros(65536, np.uint16))
+    candidates: list[int] = field(default_factory=list)
+    candidate_start: list[int] = field(default_factory=lambda: [0])
+
+
+def differing_bits(patterns: Sequence[Pattern], ids: Sequence[int], tested: int) -> int:
+    """Bits on which the candidates do not all say the same (same value, or all don't care)."""
+    all_mask = any_mask = patterns[ids[0]][0]
+    all_one = any_one = patterns[ids[0]][1]
+    for i in ids[1:]:
+        mask, value, _ = patterns[i]
+        all_mask &= mask
+        any_mask |= mask
+        all_one &= value
+        any_one |= value
+    return ((any_mask & ~all_mask) | (any_one & ~all_one)) & ~tested
+
+
+def runs_of(bits: int) -> Iterable[tuple[int, int]]:
+    """Maximal runs (low, length) of set bits that stay inside one dword."""
+    low = 0
+    while bits >> low:
+        if not bits >> low & 1:
+            low += 1
+            continue
+        length = 1
+        while bits >> (low + length) & 1 and (low + length) % 32 and length < FIELD_LIMIT:
+            length += 1
+        yield low, length
+        low += length
+
+
+class TreeBuilder:
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        self.patterns = patterns
+        self.tree = Tree(np.full(65536, -1, np.int32))
+        self.known: dict[tuple[tuple[int, ...], int], int] = {}
+
+    def split(self, ids: Sequence[int], low: int, length: int) -> list[tuple[int, ...]]:
+        field_mask = ((1 << length) - 1) << low
+        out = []
+        for value in range(1 << length):
+            bits = value << low
+            out.append(
+                tuple(
+                    i for i in ids if not (self.patterns[i][1] ^ bits) & self.patterns[i][0] & field_mask
+                )
+            )
+        return out
+
+    def build(self, ids: tuple[int, ...], tested: int) -> int:
+        if not ids:
+            return -1
+        open_bits = differing_bits(self.patterns, ids, tested)
+        if len(ids) == 1 or not open_bits:
+            return ids[0]
+        key = (ids, open_bits)
+        if key in self.known:
+            return self.known[key]
+        best: tuple[float, int, int, list[tuple[int, ...]]] | None = None
+        for low, length in runs_of(open_bits):
+            parts = self.split(ids, low, length)
+            # expected number of candidates left, with a preference for narrow early dwords
+            cost = sum(len(p) ** 2 for p in parts) / len(parts) + low / 1024
+            if best is None or cost < best[0]:
+                best = (cost, low, length, parts)
+        assert best is not None
+        _, low, length, parts = best
+        tree = self.tree
+        node = len(tree.word)
+        tree.word.append(low // 32)
+        tree.shift.append(low % 32)
+        tree.mask.append((1 << length) - 1)
+        tree.base.append(len(tree.children))
+        tree.children.extend([-1] * len(parts))
+        self.known[key] = -2 - node
+        tested |= ((1 << length) - 1) << low
+        base = tree.base[node]
+        for value, part in enumerate(parts):
+            tree.children[base + value] = self.build(part, tested)
+        return -2 - node
+
+
+def build_tree(patterns: Sequence[Pattern]) -> Tree:
+    """Patterns must come in precedence order (the first that matches wins)."""
+    builder = TreeBuilder(patterns)
+    tree = builder.tree
+    high = 0xFFFF << 16
+    members: dict[int, list[int]] = {}
+    groups: dict[tuple[int, int], list[int]] = {}
+    for i, (mask, value, _) in enumerate(patterns):
+        groups.setdefault((mask & high, value & high), []).append(i)
+    for (mask, value), ids in groups.items():
+        free = (~mask & high) >> 16
+        subset = free
+        while True:
+            members.setdefault(value >> 16 | subset, []).extend(ids)
+            if not subset:
+                break
+            subset = (subset - 1) & free
+    slots: dict[tuple[int, ...], int] = {(): 0}
+    tree.candidate_start.append(0)
+    roots: dict[tuple[int, ...], int] = {}
+    for half in sorted(members):
+        ids = tuple(sorted(members[half]))
+        if ids not in roots:
+            roots[ids] = builder.build(ids, high)
+            slots[ids] = len(tree.candidate_start) - 1
+            tree.candidates.extend(ids)
+            tree.candidate_start.append(len(tree.candidates))
+        tree.root[half] = roots[ids]
+        tree.slot[half] = slots[ids]
+    return tree
+
+
+# ---------------------------------------------------------------- feature lanes
+PIECES = (
+    ("low0", 0, 16),
+    ("high0", 16, 16),
+    ("low1", 32, 16),
+    ("high1", 48, 16),
+    ("mid1", 41, 9),
+    ("low2", 64, 16),
+    ("high2", 80, 16),
+    ("low3", 96, 16),
+    ("high3", 112, 16),
+    ("mid3", 105, 9),
+)
+"""Bit ranges (name, lowest bit, length) whose value indexes one lane table: the halves of each
+dword, and the src1 field of VOP3 and VOP3PX, which straddles them."""
+
+
+class Lanes:
+    """One bit for each distinct question "is the value of this field in this set?".
+
+    A field that lies inside one piece gets its bit there.  A field that straddles pieces cannot be
+    asked this way; the caller keeps those for the exact check.
+    """
+
+    def __init__(self) -> None:
+        self.questions: dict[str, dict[tuple[int, int, frozenset[int]], int]] = {
+            name: {} for name, _, _ in PIECES
+        }
+
+    def bit(self, runs: Sequence[tuple[int, int]], values: frozenset[int]) -> tuple[str, int]:
+        """(piece, bit number) that asks whether the field may hold one of `values`.
+
+        Exact for a field that is one run inside one piece; otherwise the largest part of the
+        field that lies inside a piece is asked, which can only say yes too often.
+        """
+        best: tuple[int, str, int, int, int] = (0, "", 0, 0, 0)
+        below = 0
+        for low, length in runs:
+            for name, start, size in PIECES:
+                first, last = max(low, start), min(low + length, start + size)
+                if last - first > best[0]:
+                    best = (last - first, name, first - start, last - first, below + first - low)
+            below += length
+        _, name, low, length, shift = best
+        part = frozenset(v >> shift & ((1 << length) - 1) for v in values)
+        asked = self.questions[name]
+        return name, asked.setdefault((low, length, part), len(asked))
+
+    def table(self, name: str, size: int) -> np.ndarray:
+        index = np.arange(1 << size, dtype=np.uint32)
+        out = np.zeros(1 << size, np.uint32)
+        for (low, length, values), bit in self.questions[name].items():
+            if bit >= 32:
+                raise ValueError(f"piece {name} has more than 32 questions")
+            hit = np.isin(index >> low & ((1 << length) - 1), list(values))
+            out |= hit.astype(np.uint32) << np.uint32(bit)
+        return out
+
+
+def _narrow(values: np.ndarray) -> np.ndarray:
+    for kind in (np.uint8, np.uint16, np.uint32):
+        if not values.size or values.max() <= np.iinfo(kind).max:
+            return values.astype(kind)
+    return values
+
+
+# ---------------------------------------------------------------- records
+class Interner:
+    """Gives each distinct value a small number, in order of first use."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[Any, int] = {}
+
+    def __call__(self, value: Any) -> int:
+        return self.numbers.setdefault(value, len(self.numbers))
+
+    def values(self) -> list[Any]:
+        return list(self.numbers)
+
+
+def operand_record(entry: dict[str, Any], op: dict[str, Any]) -> tuple[Any, ...]:
+    """One operand spec as nested tuples: (role, def, type, tied, class, branch, payload)."""
+    if "const" in op:
+        payload: tuple[Any, ...] = ("const", tuple(op["const"]))
+    elif "fi8" in op:
+        payload = ("byte", 32 if entry["enc_bytes"] == 12 else 0)
+    elif "imm" in op:
+        payload = ("imm", tuple(tuple(r) for r in op["imm"]), op.get("c0", 0))
+    elif "cls" in op:
+        payload = ("code", tuple(tuple(r) for r in op["bits"]), op["cls"], op["w"])
+    else:
+        raise ValueError(f"operand without a source: {op}")
+    return (
+        op["role"],
+        op["dir"] == "def",
+        op.get("ty", ""),
+        op.get("tied", -1),
+        op.get("rc", ""),
+        bool(op.get("branch")),
+        payload,
+    )
+
+
+@dataclass
+class Facts:
+    """The generator's lines of one target and wavefront size."""
+
+    head: dict[str, Any]
+    classes: list[dict[str, Any]]
+    entries: list[dict[str, Any]]
+
+    def expanded_class(self, number: int) -> list[Any]:
+        out: list[Any] = [None] * self.classes[number]["n"]
+        for run in self.classes[number]["runs"]:
+            start, count, kind = run[:3]
+            for k in range(count):
+                if kind == "r":
+                    out[start + k] = ("r", run[3], run[4], run[5] + run[7] * k, run[6])
+                elif kind == "i":
+                    out[start + k] = ("i", run[3] + run[4] * k)
+                elif kind == "L":
+                    out[start + k] = ("L", run[3])
+        return out
+
+
+def read_facts(path: str) -> Facts:
+    head: dict[str, Any] = {}
+    classes: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
+    with open(path, "rb") as lines:
+        for line in lines:
+            item = msgspec.json.decode(line)
+            if item["t"] == "head":
+                head = item
+            elif item["t"] == "class":
+                classes.append(item)
+            else:
+                entries.append(item)
+    return Facts(head, classes, entries)
+
+
+@dataclass
+class EntryChecks:
+    """What step 2 asks of each entry: lane masks, one uint32 a piece and entry.
+
+    `bad` may accuse too much (a field of several runs is asked run by run); what it accuses goes
+    through `exact`, per entry the fields with all their rejected codes.
+    """
+
+    bad: dict[str, np.ndarray]
+    literal4: dict[str, np.ndarray]
+    literal8: dict[str, np.ndarray]
+    exact: list[list[tuple[tuple[tuple[int, int], ...], tuple[int, ...]]]]
+
+
+def entry_checks(facts: Facts, lanes: Lanes) -> EntryChecks:
+    count = len(facts.entries)
+    names = [name for name, _, _ in PIECES]
+    checks = EntryChecks(*({n: np.zeros(count, np.uint32) for n in names} for _ in range(3)), [])
+    classes = [facts.expanded_class(i) for i in range(len(facts.classes))]
+    rejected = [frozenset(i for i, c in enumerate(k) if c is None) for k in classes]
+    literal4 = [frozenset(i for i, c in enumerate(k) if c == ("L", 4)) for k in classes]
+    literal8 = [frozenset(i for i, c in enumerate(k) if c == ("L", 8)) for k in classes]
+    for number, entry in enumerate(facts.entries):
+        checks.exact.append([])
+        for op in entry["ops"]:
+            if "cls" not in op:
+                continue
+            runs = tuple(tuple(r) for r in op["bits"])
+            kind = op["cls"]
+            if rejected[kind]:
+                checks.exact[-1].append((runs, tuple(sorted(rejected[kind]))))
+            for masks, values in (
+                (checks.bad, rejected[kind]),
+                (checks.literal4, literal4[kind]),
+                (checks.literal8, literal8[kind]),
+            ):
+                if values and (masks is checks.bad or op.get("tied") is None):
+                    piece, bit = lanes.bit(runs, values)
+                    masks[piece][number] |= np.uint32(1 << bit)
+    return checks
+
+
+def pack(facts: Facts) -> bytes:
+    """The uncompressed payload (msgpack) of one target and wavefront size."""
+    ordered = sorted(range(len(facts.entries)), key=lambda n: facts.entries[n]["rank"])
+    facts = Facts(facts.head, facts.classes, [facts.entries[n] for n in ordered])
+    patterns: list[Pattern] = [
+        (int(mask, 16), int(value, 16), number)
+        for number, entry in enumerate(facts.entries)
+        for mask, value in entry["pat"]
+    ]
+    tree = build_tree(patterns)
+    lanes = Lanes()
+    checks = entry_checks(facts, lanes)
+
+    arrays: dict[str, np.ndarray] = {
+        "root": tree.root.astype(np.int16),
+        "node_word": np.array(tree.word, np.uint8),
+        "node_shift": np.array(tree.shift, np.uint8),
+        "node_mask": np.array(tree.mask, np.uint16),
+        "node_base": np.array(tree.base, np.uint32),
+        "children": np.array(tree.children, np.int16),
+        "slot": tree.slot,
+        "candidates": np.array(tree.candidates, np.uint16),
+        "candidate_start": np.array(tree.candidate_start, np.uint32),
+        "pattern_entry": np.array([p[2] for p in patterns], np.uint16),
+        "base_size": np.array([e["size"] for e in facts.entries], np.uint8),
+    }
+    for word in range(4):
+        shift = 32 * word
+        arrays[f"pattern_mask{word}"] = np.array([p[0] >> shift & 0xFFFFFFFF for p in patterns], np.uint32)
+        arrays[f"pattern_value{word}"] = np.array([p[1] >> shift & 0xFFFFFFFF for p in patterns], np.uint32)
+    for name, _, size in PIECES:
+        if lanes.questions[name]:
+            arrays[f"lane_{name}"] = _narrow(lanes.table(name, size))
+            for label, masks in (("bad", checks.bad), ("lit4", checks.literal4), ("lit8", checks.literal8)):
+                if masks[name].any():
+                    arrays[f"{label}_{name}"] = _narrow(masks[name])
+
+    text, spec, layout, template = Interner(), Interner(), Interner(), Interner()
+    flags: Interner = Interner()
+    records = []
+    size_variants = {}
+    for number, entry in enumerate(facts.entries):
+        variants = {k: v for k, v in entry.get("wvar", {}).items()}
+        size = variants.pop("#size", None)
+        if size is not None:
+            size_variants[number] = [size[0], [s or 0 for s in size[1]]]
+        records.append(
+            (
+                text(entry["mn"]),
+                text(entry["llvm"]),
+                text(entry["fmt"]),
+                layout(tuple(spec(operand_record(entry, op)) for op in entry["ops"])),
+                template(tuple(entry.get("template", ()))),
+                flags(
+                    (
+                        tuple(entry["fl"]),
+                        tuple(entry["ts"]),
+                        tuple(entry.get("idef", ())),
+                        tuple(entry.get("iuse", ())),
+                    )
+                ),
+                tuple(tuple(r) for r in entry.get("ign", ())),
+                int(entry.get("canon", "0"), 16),
+                [(role, v[0], v[1]) for role, v in sorted(variants.items())],
+            )
+        )
+    payload = {
+        "processor": facts.head["cpu"],
+        "wavefront_size": 64 if "wavefrontsize64" in facts.head.get("features", "") else 32,
+        "llvm": facts.head["llvm"],
+        "arrays": {k: (v.dtype.str, v.tobytes()) for k, v in sorted(arrays.items())},
+        "strings": text.values(),
+        "classes": [c["runs"] and [c["n"], c["runs"]] or [c["n"], []] for c in facts.classes],
+        "specs": spec.values(),
+        "layouts": layout.values(),
+        "templates": template.values(),
+        "flags": flags.values(),
+        "entries": records,
+        "exact": [(n, e) for n, e in enumerate(checks.exact) if e],
+        "sizes": sorted(size_variants.items()),
+    }
+    return msgspec.msgpack.encode(payload)
