@@ -4,11 +4,14 @@
 The runtime identifies an instruction in two steps, both vectorised (`postproc.isa.decoding`):
 
 1. a *decision tree* over bit fields, whose root is indexed by the upper half of the first dword,
-   names the only entry that can match (it looks only at bits in which candidates differ);
+   names an entry;
 2. the entry's full mask and value, and *feature lanes* (see `Lanes`) for rejected operand codes
    and literals, confirm it and give its size.
 
-Where step 2 fails, the candidates of the root slot are tried in order of precedence.
+There are two ways to name it.  The *guess* looks at the first dword only; where that leaves several candidates it names one that step 2 confirms only if no
+candidate of higher precedence matches.  What it cannot confirm goes to the *tree*, which looks at
+all bits in which candidates differ; and what that cannot confirm is decided by trying all
+candidates of the root slot in order of precedence.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import numpy as np
 Pattern = tuple[int, int, int]
 """mask, value (128 bits each), entry."""
 
-FIELD_LIMIT = 11
+FIELD_LIMIT = 16
 """Widest field that one tree node looks at, in bits."""
 
 
@@ -266,8 +269,15 @@ class Facts:
     head: dict[str, Any]
     classes: list[dict[str, Any]]
     entries: list[dict[str, Any]]
+    _expanded: dict[int, list[Any]] = field(default_factory=dict)
 
     def expanded_class(self, number: int) -> list[Any]:
+        """Meaning of each code: ("r", file, half, index, width), ("i", value), ("L", bytes), None."""
+        if number not in self._expanded:
+            self._expanded[number] = self._expand(number)
+        return self._expanded[number]
+
+    def _expand(self, number: int) -> list[Any]:
         out: list[Any] = [None] * self.classes[number]["n"]
         for run in self.classes[number]["runs"]:
             start, count, kind = run[:3]
@@ -339,6 +349,174 @@ def entry_checks(facts: Facts, lanes: Lanes) -> EntryChecks:
     return checks
 
 
+# ---------------------------------------------------------------- guesses
+class Guesser:
+    """Names a pattern for every first dword: `node[hi16]` selects `shift`, `mask` and `base`, and
+    `children[base + (lo16 >> shift & mask)]` is the pattern, or -1."""
+
+    def __init__(self, patterns: Sequence[Pattern], facts: Facts, checks: EntryChecks) -> None:
+        self.patterns = patterns
+        self.sizes = [facts.entries[number]["size"] for _, _, number in patterns]
+        self.rejected = [checks.exact[number] for _, _, number in patterns]
+        self.chosen: dict[tuple[int, ...], int] = {}
+
+    def excluded(self, i: int, other: int) -> bool:
+        """Whether `other` fixes a field of `i` to a code that `i` rejects (as DPP fixes src0 to
+        0xFA), so that no encoding is both."""
+        mask, value, _ = self.patterns[other]
+        for runs, codes in self.rejected[i]:
+            code = below = 0
+            for low, length in runs:
+                ones = (1 << length) - 1
+                if mask >> low & ones != ones:
+                    break
+                code |= (value >> low & ones) << below
+                below += length
+            else:
+                if code in codes:
+                    return True
+        return False
+
+    def choose(self, ids: tuple[int, ...]) -> int:
+        """The shortest encoding with the most fixed bits among those that are safe, or -1."""
+        if ids not in self.chosen:
+            ranked = sorted(ids, key=lambda i: (self.sizes[i], -self.patterns[i][0].bit_count()))
+            safe = (
+                i for i in ranked if all(self.excluded(i, other) for other in ids[: ids.index(i)])
+            )
+            self.chosen[ids] = next(safe, -1)
+        return self.chosen[ids]
+
+    def children(self, ids: Sequence[int]) -> tuple[int, int, tuple[int, ...]]:
+        """shift, mask and children of the node for the candidates `ids`."""
+        fixed = differing_bits(self.patterns, ids, 0) & 0xFFFF if ids else 0
+        if not fixed:
+            return 0, 0, (self.choose(tuple(ids)),) if ids else (-1,)
+        shift = (fixed & -fixed).bit_length() - 1
+        mask = (1 << (fixed.bit_length() - shift)) - 1
+        span = mask << shift
+        values = np.arange(mask + 1, dtype=np.int64) << shift
+        fits = np.stack(
+            [(values ^ (self.patterns[i][1] & span)) & (self.patterns[i][0] & span) == 0 for i in ids]
+        )
+        kinds, kind_of = np.unique(fits, axis=1, return_inverse=True)
+        named = [self.choose(tuple(i for i, f in zip(ids, k, strict=True) if f)) for k in kinds.T]
+        return shift, mask, tuple(np.array(named)[kind_of.reshape(-1)].tolist())
+
+    def arrays(self, tree: Tree) -> dict[str, np.ndarray]:
+        shifts, masks, bases = [], [], []
+        children: list[int] = []
+        placed: dict[tuple[int, ...], int] = {}
+        for slot in range(len(tree.candidate_start) - 1):
+            ids = tree.candidates[tree.candidate_start[slot] : tree.candidate_start[slot + 1]]
+            shift, mask, own = self.children(ids)
+            if own not in placed:
+                placed[own] = len(children)
+                children.extend(own)
+            shifts.append(shift)
+            masks.append(mask)
+            bases.append(placed[own])
+        return {
+            "guess_shift": np.array(shifts, np.uint8),
+            "guess_mask": np.array(masks, np.uint16),
+            "guess_base": np.array(bases, np.uint32),
+            "guess_children": np.array(children, np.int16),
+        }
+
+
+# ---------------------------------------------------------------- estimated lengths
+DPP_CODES = (0xFA, 0xE9, 0xEA)
+
+FOLLOW_FLAGS = {"src0": 1, "src2": 2, "dpp": 4, "src1": 0x80}
+"""Bits that say what the second dword asks for: a literal of a source, or a DPP dword.  The field
+of src1 straddles the halves of the dword; its bit is set when both halves set it."""
+
+
+def estimate_arrays(
+    facts: Facts, patterns: Sequence[Pattern], tree: Tree, lanes: Lanes, checks: EntryChecks
+) -> dict[str, np.ndarray]:
+    """The tables of `postproc.isa.decoding.estimate`.
+
+    For each upper half of the first dword a *kind*; for each kind and class of lower half a
+    length, and which flags of the second dword make it one longer.  Both halves' tables carry in
+    their upper byte the flags that the same half gives as part of a second dword.
+    """
+    low = np.arange(65536, dtype=np.uint32)
+    low_lane = lanes.table("low0", 16)
+    rows: dict[bytes, int] = {}
+    lengths: list[np.ndarray] = []
+    follow: list[int] = []
+    kind_of_slot = []
+    for slot in range(len(tree.candidate_start) - 1):
+        ids = tree.candidates[tree.candidate_start[slot] : tree.candidate_start[slot + 1]]
+        length = np.full(65536, 255 if ids else 1, np.uint8)
+        usual: np.ndarray | None = None
+        need = 0
+        for i in ids:
+            mask, value, number = patterns[i]
+            own = np.full(65536, facts.entries[number]["size"] // 4, np.uint8)
+            own += (low_lane & checks.literal4["low0"][number]) != 0
+            wide = (low_lane & checks.literal8["low0"][number]) != 0
+            own[wide] = facts.entries[number]["size"] // 4 + 2
+            fits = (low & np.uint32(mask & 0xFFFF)) == np.uint32(value & 0xFFFF)
+            fits &= (low_lane & checks.bad["low0"][number]) == 0
+            usual = own if usual is None else usual
+            length[fits] = np.minimum(length[fits], own[fits])
+            need |= _follow_flags(facts, facts.entries[number], mask, value)
+        if usual is not None:
+            length[length == 255] = usual[length == 255]
+        key = length.tobytes() + bytes([need])
+        if key not in rows:
+            rows[key] = len(rows)
+            lengths.append(length)
+            follow.append(need)
+        kind_of_slot.append(rows[key])
+    if len(rows) > 256:
+        raise ValueError(f"{len(rows)} kinds of upper halves")
+    columns, class_of_low = _at_most_256(np.stack(lengths))
+    table = np.ones((256, 256), np.uint8)
+    table[: columns.shape[0], : columns.shape[1]] = columns
+    low_flags = np.where((low & 0x1FF) == 0xFF, FOLLOW_FLAGS["src0"], 0)
+    low_flags |= np.where(np.isin(low & 0x1FF, DPP_CODES), FOLLOW_FLAGS["dpp"], 0)
+    low_flags |= np.where(low >> 9 == 0x7F, FOLLOW_FLAGS["src1"], 0)
+    high_flags = np.where((low >> 2 & 0x1FF) == 0xFF, FOLLOW_FLAGS["src2"], 0)
+    high_flags |= np.where((low & 3) == 1, FOLLOW_FLAGS["src1"], 0)
+    kind_of_high = np.array(kind_of_slot, np.uint16)[tree.slot]
+    padded = np.zeros(256, np.uint16)
+    padded[: len(follow)] = follow
+    return {
+        "estimate_low": (class_of_low.reshape(-1) | low_flags << 8).astype(np.uint16),
+        "estimate_high": (kind_of_high | high_flags << 8).astype(np.uint16),
+        "estimate_length": table.reshape(-1),
+        "estimate_follow": padded,
+    }
+
+
+def _at_most_256(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct columns and the column of each lower half; rare ones join their nearest."""
+    columns, inverse, count = np.unique(lengths, axis=1, return_inverse=True, return_counts=True)
+    order = np.argsort(-count, kind="stable")
+    kept = columns[:, order[:256]]
+    renumber = np.empty(columns.shape[1], np.intp)
+    renumber[order[:256]] = np.arange(min(256, order.size))
+    for column in order[256:]:
+        renumber[column] = (kept != columns[:, [column]]).sum(axis=0).argmin()
+    return kept, renumber[inverse.reshape(-1)]
+
+
+def _follow_flags(facts: Facts, entry: dict[str, Any], mask: int, value: int) -> int:
+    flags = 0
+    if mask >> 32 & 0xFF == 0xFF and value >> 32 & 0xFF in DPP_CODES and entry["size"] == 12:
+        flags |= FOLLOW_FLAGS["dpp"]
+    for op in entry["ops"]:
+        if "cls" not in op or ("L", 4) not in facts.expanded_class(op["cls"]):
+            continue
+        place = {(32, 9): "src0", (41, 9): "src1", (50, 9): "src2"}.get(tuple(op["bits"][0]))
+        if place is not None:
+            flags |= FOLLOW_FLAGS[place]
+    return flags
+
+
 def pack(facts: Facts) -> bytes:
     """The uncompressed payload (msgpack) of one target and wavefront size."""
     ordered = sorted(range(len(facts.entries)), key=lambda n: facts.entries[n]["rank"])
@@ -353,12 +531,12 @@ def pack(facts: Facts) -> bytes:
     checks = entry_checks(facts, lanes)
 
     arrays: dict[str, np.ndarray] = {
-        "root": tree.root.astype(np.int16),
-        "node_word": np.array(tree.word, np.uint8),
-        "node_shift": np.array(tree.shift, np.uint8),
-        "node_mask": np.array(tree.mask, np.uint16),
-        "node_base": np.array(tree.base, np.uint32),
-        "children": np.array(tree.children, np.int16),
+        "tree_root": tree.root.astype(np.int16),
+        "tree_word": np.array(tree.word, np.uint8),
+        "tree_shift": np.array(tree.shift, np.uint8),
+        "tree_mask": np.array(tree.mask, np.uint16),
+        "tree_base": np.array(tree.base, np.uint32),
+        "tree_children": np.array(tree.children, np.int16),
         "slot": tree.slot,
         "candidates": np.array(tree.candidates, np.uint16),
         "candidate_start": np.array(tree.candidate_start, np.uint32),
@@ -375,6 +553,9 @@ def pack(facts: Facts) -> bytes:
             for label, masks in (("bad", checks.bad), ("lit4", checks.literal4), ("lit8", checks.literal8)):
                 if masks[name].any():
                     arrays[f"{label}_{name}"] = _narrow(masks[name])
+
+    arrays |= Guesser(patterns, facts, checks).arrays(tree)
+    arrays |= estimate_arrays(facts, patterns, tree, lanes, checks)
 
     text, spec, layout, template = Interner(), Interner(), Interner(), Interner()
     flags: Interner = Interner()

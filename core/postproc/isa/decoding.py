@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """From bytes to arrays: which instruction starts where, for a whole section at once.
 
-Let `w` be the little-endian dwords of a section.  `identify` gives, for any dwords, the entry
-whose encoding matches there and its length.  Instruction starts then are the least set that holds
-0 and, with a start `i`, also `i + length(i)`.
+Let `w` be the little-endian dwords of a section.  `identify` gives, for some dwords, the pattern
+whose encoding matches there and its length.  Instruction starts are the least set that holds 0
+and, with a start `i`, also `i + length(i)`.
 
-1. Identify *every* dword, in chunks that fit the cache: cheaper than following the chain.
-2. Find the starts: walk many equal columns of the section in lockstep, each from its own first
-   dword; streams of different starts meet within a few instructions, so stitching the columns
-   together costs little.
-3. Step 1 leaves out what only odd words need (a second candidate, operand codes that are
-   rejected).  Starts that it could not confirm are decided exactly; if that changes a length, the
-   stretch behind it is walked again, until nothing changes.
+1. `estimate` the length of every dword from a few table look-ups.  It is right for nearly all.
+2. `chain`: find the starts, by walking many equal columns of the section in lockstep, each from
+   its own first dword.  Streams of different starts meet within a few instructions, so stitching
+   the columns together costs little.
+3. `identify` the starts exactly.  Where that gives another length than step 1, the stretch
+   behind it is identified too and the chain is walked again, until nothing changes: the result
+   does not depend on the estimate.
 
 An undecodable word is one `UNKNOWN` of one dword, and decoding resumes behind it, as
 llvm-objdump does.
@@ -25,18 +25,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from postproc.isa.tables import DecoderTables
+
+    NameFunction = Callable[
+        [DecoderTables, NDArray[np.uint32], NDArray[np.intp], NDArray[np.uint32]],
+        NDArray[np.intp],
+    ]
 
 UNKNOWN = 0xFFFF
 """Entry number of a dword that is no instruction."""
 
 CHUNK = 1 << 14
-"""Dwords identified at once; the temporaries of a chunk stay in the second-level cache."""
+"""Items handled at once; the temporaries of a chunk stay in the second-level cache."""
 
 COLUMN = 256
 """Dwords that one lockstep walker covers."""
+
+WINDOW = 64
+"""Dwords identified behind a place where the estimated length was wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,111 +69,177 @@ def padded_words(code: bytes | memoryview) -> NDArray[np.uint32]:
 
 def decode_words(tables: DecoderTables, words: NDArray[np.uint32], count: int) -> Starts:
     """Decode `count` dwords of `words` (padded by at least 8 dwords)."""
-    pattern = np.empty(count, np.int16)
+    length = estimate(tables, words, count)
+    starts = chain(length)
+    pattern, exact = identify(tables, words, starts, count)
+    if not np.array_equal(exact, length.take(starts)):
+        starts, pattern, exact = _settle(tables, words, count, length, (starts, pattern, exact))
+    return Starts(starts.astype(np.uint32), tables.entry_of_pattern.take(pattern), exact)
+
+
+Identified = tuple["NDArray[np.intp]", "NDArray[np.int16]", "NDArray[np.uint8]"]
+"""Dword indices, patterns and lengths."""
+
+
+def _settle(
+    tables: DecoderTables,
+    words: NDArray[np.uint32],
+    count: int,
+    length: NDArray[np.uint8],
+    first: Identified,
+) -> Identified:
+    """Replace estimates by exact lengths until the chain of starts no longer changes."""
+    pattern = np.full(count, -1, np.int16)
+    known = np.zeros(count, bool)
+    at, found, exact = first
+    while True:
+        wrong = at[exact != length.take(at)]
+        pattern[at] = found
+        length[at] = exact
+        known[at] = True
+        nearby = (wrong[:, None] + np.arange(1, WINDOW)).ravel()
+        nearby = np.unique(nearby[nearby < count])
+        nearby = nearby[~known[nearby]]
+        pattern[nearby], length[nearby] = identify(tables, words, nearby, count)
+        known[nearby] = True
+        starts = chain(length)
+        at = starts[~known[starts]]
+        if not at.size:
+            return starts, pattern.take(starts), length.take(starts)
+        found, exact = identify(tables, words, at, count)
+
+
+# ---------------------------------------------------------------- estimate
+def estimate(tables: DecoderTables, words: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
+    """Length in dwords of an instruction that starts at each dword, rarely wrong."""
     length = np.empty(count, np.uint8)
     for low in range(0, count, CHUNK):
         high = min(low + CHUNK, count)
-        pattern[low:high], length[low:high] = _identify_all(tables, words, low, high)
-    # what would run over the end is no instruction
-    for i in range(max(0, count - 8), count):
-        if i + int(length[i]) > count:
-            pattern[i] = -1
-            length[i] = 1
-    settled: NDArray[np.bool_] | None = None
-    while True:
-        starts = chain(length)
-        doubtful = starts[pattern[starts] < 0]
-        if settled is not None:
-            doubtful = doubtful[~settled[doubtful]]
-        if not doubtful.size:
-            break
-        if settled is None:
-            settled = np.zeros(count, bool)
-        settled[doubtful] = True
-        exact_pattern, exact_length = _decide(tables, words, doubtful, count)
-        pattern[doubtful] = exact_pattern
-        changed = bool((length[doubtful] != exact_length).any())
-        length[doubtful] = exact_length
-        if not changed:
-            break
-    entry = tables.entry_of_pattern[pattern[starts]]
-    return Starts(starts.astype(np.uint32), entry, length[starts])
-
-
-# ---------------------------------------------------------------- identification
-def _identify_all(
-    tables: DecoderTables, words: NDArray[np.uint32], low: int, high: int
-) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
-    """Pattern (-1: not confirmed) and length in dwords of every dword in [low, high)."""
-    w0, w1 = words[low:high], words[low + 1 : high + 1]
-    low0, high0 = _halves(w0)
-    low1, high1 = _halves(w1)
-    pattern = tables.root.take(high0)
-    active = np.flatnonzero(pattern < -1)
-    while active.size:
-        node = -2 - pattern[active]
-        word = words[active + (tables.node_word.take(node) + low)]
-        value = (word >> tables.node_shift.take(node)) & tables.node_mask.take(node)
-        found = tables.children.take(tables.node_base.take(node) + value)
-        pattern[active] = found
-        active = active[found < -1]
-    good = (w0 & tables.mask0.take(pattern)) == tables.value0.take(pattern)
-    good &= (w1 & tables.mask1.take(pattern)) == tables.value1.take(pattern)
-    near = tables.lane_low0.take(low0) | tables.lane_high0.take(high0)
-    far = (
-        tables.lane_low1.take(low1)
-        | tables.lane_high1.take(high1)
-        | tables.lane_mid1.take((w1 >> np.uint32(9)) & np.uint32(0x1FF))
-    )
-    good &= (near & tables.bad_near.take(pattern)) == 0
-    good &= (far & tables.bad_far.take(pattern)) == 0
-    length = tables.base_length.take(pattern)
-    length += ((near & tables.lit4_near.take(pattern)) | (far & tables.lit4_far.take(pattern))) != 0
-    if tables.has_literal8:
-        wide = (near & tables.lit8_near.take(pattern)) | (far & tables.lit8_far.take(pattern))
-        hit = np.flatnonzero(wide)
-        length[hit] = tables.base_length.take(pattern[hit]) + np.uint8(2)
-    long = np.flatnonzero(tables.long.take(pattern) & good)
-    if long.size:
-        _check_long(tables, words, low, long, pattern, good, length)
-    pattern[~good] = -1
-    length[~good] = 1
-    return pattern, length
+        low_half, high_half = _halves(words[low : high + 1])
+        of_low = tables.estimate_low.take(low_half)
+        of_high = tables.estimate_high.take(high_half)
+        kind = of_high[:-1] & np.uint16(0xFF)
+        part = tables.estimate_length.take((kind << np.uint16(8)) | (of_low[:-1] & np.uint16(0xFF)))
+        # flags of the next dword; those of a field that straddles its halves need both
+        follow = (of_low[1:] | of_high[1:]) >> np.uint16(8)
+        both = (of_low[1:] & of_high[1:]) >> np.uint16(8)
+        follow = (follow & np.uint16(0x7F)) | (both & np.uint16(0x80))
+        follow &= tables.estimate_follow.take(kind)
+        length[low:high] = part + (follow != 0)
+    return length
 
 
 def _halves(words: NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return (words & np.uint32(0xFFFF)).astype(np.intp), (words >> np.uint32(16)).astype(np.intp)
 
 
+# ---------------------------------------------------------------- identification
+def identify(
+    tables: DecoderTables, words: NDArray[np.uint32], at: NDArray[np.intp], count: int
+) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
+    """Pattern (-1: no instruction) and length in dwords of what starts at the dwords `at`."""
+    pattern = np.empty(at.size, np.int16)
+    length = np.empty(at.size, np.uint8)
+    for low in range(0, at.size, CHUNK):
+        part = slice(low, low + CHUNK)
+        pattern[part], length[part] = _identify_chunk(tables, _guess, words, at[part])
+    doubtful = np.flatnonzero(pattern < 0)
+    for low in range(0, doubtful.size, CHUNK):
+        part = doubtful[low : low + CHUNK]
+        pattern[part], length[part] = _identify_chunk(tables, _descend, words, at[part])
+    over = np.flatnonzero(at[-8:] + length[-8:] > count) + max(0, at.size - 8)
+    pattern[over] = -1
+    doubtful = doubtful[pattern[doubtful] < 0] if not over.size else np.flatnonzero(pattern < 0)
+    if doubtful.size:
+        pattern[doubtful], length[doubtful] = _decide(tables, words, at[doubtful], count)
+    return pattern, length
+
+
+def _guess(
+    tables: DecoderTables, words: NDArray[np.uint32], at: NDArray[np.intp], w0: NDArray[np.uint32]
+) -> NDArray[np.intp]:
+    low0, high0 = _halves(w0)
+    node = tables.slot.take(high0).astype(np.intp)
+    value = (low0 >> tables.guess_shift.take(node)) & tables.guess_mask.take(node)
+    return tables.guess_children.take(value + tables.guess_base.take(node)).astype(np.intp)
+
+
+def _descend(
+    tables: DecoderTables, words: NDArray[np.uint32], at: NDArray[np.intp], w0: NDArray[np.uint32]
+) -> NDArray[np.intp]:
+    tree = tables.tree
+    pattern = tree.root.take(w0 >> np.uint32(16)).astype(np.intp)
+    active = np.flatnonzero(pattern < -1)
+    while active.size:
+        node = -2 - pattern.take(active)
+        word = words.take(at.take(active) + tree.word.take(node))
+        value = (word >> tree.shift.take(node)) & tree.mask.take(node)
+        found = tree.children.take(value + tree.base.take(node))
+        pattern[active] = found
+        active = active[found < -1]
+    return pattern
+
+
+def _identify_chunk(
+    tables: DecoderTables, name: NameFunction, words: NDArray[np.uint32], at: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
+    """As `identify`, but -1 also stands for what `name` cannot tell."""
+    w0 = words.take(at)
+    w1 = words.take(at + 1)
+    pattern = name(tables, words, at, w0)
+    differs = (w0 & tables.mask[0].take(pattern)) != tables.value[0].take(pattern)
+    differs |= (w1 & tables.mask[1].take(pattern)) != tables.value[1].take(pattern)
+    low0, high0 = _halves(w0)
+    low1, high1 = _halves(w1)
+    near = tables.lane_low0.take(low0) | tables.lane_high0.take(high0)
+    far = tables.lane_low1.take(low1) | tables.lane_high1.take(high1)
+    far |= tables.lane_mid1.take(((w1 >> np.uint32(9)) & np.uint32(0x1FF)).astype(np.intp))
+    length = tables.base_length.take(pattern)
+    near &= tables.odd_near.take(pattern)
+    far &= tables.odd_far.take(pattern)
+    odd = np.flatnonzero((near != 0) | (far != 0))
+    if odd.size:
+        found, near, far = pattern.take(odd), near.take(odd), far.take(odd)
+        four = ((near & tables.lit4_near.take(found)) | (far & tables.lit4_far.take(found))) != 0
+        eight = ((near & tables.lit8_near.take(found)) | (far & tables.lit8_far.take(found))) != 0
+        length[odd] += np.where(eight, np.uint8(2), four.astype(np.uint8))
+        bad = ((near & tables.bad_near.take(found)) | (far & tables.bad_far.take(found))) != 0
+        differs[odd] |= bad
+    long = np.flatnonzero(tables.long.take(pattern))
+    if long.size:
+        _check_long(tables, words, at.take(long), pattern.take(long), differs, length, long)
+    wrong = np.flatnonzero(differs)
+    pattern[wrong] = -1
+    length[wrong] = 1
+    return pattern, length
+
+
 def _check_long(
     tables: DecoderTables,
     words: NDArray[np.uint32],
-    low: int,
-    long: NDArray[np.intp],
-    pattern: NDArray[np.int16],
-    good: NDArray[np.bool_],
+    at: NDArray[np.intp],
+    pattern: NDArray[np.intp],
+    differs: NDArray[np.bool_],
     length: NDArray[np.uint8],
+    into: NDArray[np.intp],
 ) -> None:
-    """What `_identify_all` leaves out for entries that look at the third dword or later, or whose
-    length depends on more than literals.  Updates `good` and `length` in place."""
-    found = pattern[long]
-    at = long + low
-    fine = np.ones(long.size, bool)
+    """What `_identify_chunk` leaves out for entries that look at the third dword or later, or
+    whose length depends on more than literals; `differs` and `length` are updated at `into`."""
+    wrong = np.zeros(at.size, bool)
+    four = np.zeros(at.size, bool)
     for word in (2, 3):
-        data = words[at + word]
-        fine &= (data & tables.mask[word].take(found)) == tables.value[word].take(found)
+        data = words.take(at + word)
+        wrong |= (data & tables.mask[word].take(pattern)) != tables.value[word].take(pattern)
         lanes = tables.lanes(word, data)
-        fine &= (lanes & tables.bad[word].take(found)) == 0
-        length[long] += (lanes & tables.lit4[word].take(found)) != 0
-    good[long] &= fine
+        wrong |= (lanes & tables.bad[word].take(pattern)) != 0
+        four |= (lanes & tables.lit4[word].take(pattern)) != 0
+    differs[into] |= wrong
+    length[into] += four
+    entry = tables.entry_of_pattern.take(pattern)
     for number, bits, lengths in tables.length_variants:
-        hit = long[tables.entry_of_pattern[found] == number]
+        hit = np.flatnonzero(entry == number)
         if hit.size:
-            selector = np.zeros(hit.size, np.intp)
-            for position, bit in enumerate(bits):
-                data = words[hit + low + bit // 32] >> np.uint32(bit % 32) & np.uint32(1)
-                selector |= data.astype(np.intp) << position
-            length[hit] = lengths[selector]
+            length[into[hit]] = lengths[_field(words, at[hit], tuple((bit, 1) for bit in bits))]
 
 
 # ---------------------------------------------------------------- exact decision
@@ -235,36 +311,59 @@ def chain(length: NDArray[np.uint8]) -> NDArray[np.intp]:
     count = length.size
     if count < 16 * COLUMN:
         return _walk(length.tobytes(), 0, count)
-    step = np.append(length, np.ones(COLUMN, np.uint8))
-    marked = np.zeros(count + COLUMN, bool)
-    first = np.arange(0, count, COLUMN)
-    end = np.minimum(first + COLUMN, count)
-    # 1. every column on its own, from its first dword
+    columns = -(-count // COLUMN)
+    step = np.ones(columns * COLUMN + 1, np.uint8)
+    step[:count] = length
+    marked = np.zeros(columns * COLUMN + 1, bool)
+    first = np.arange(columns) * COLUMN
+    end = first + COLUMN
+    # every column on its own, from its first dword; a walker that has left its column waits
     at = first.copy()
-    while True:
+    leaving = first.copy()
+    walker = np.arange(columns)
+    while walker.size:
         marked[at] = True
-        following = at + step[at]
-        inside = following < end
-        if not inside.any():
-            break
-        at = np.where(inside, following, at)
-    leaving = following
-    # 2. stitch: where the stream really enters a column, up to where it meets the column's own
-    entering = 0
-    for column in range(first.size):
-        low, high = int(first[column]), int(end[column])
-        if entering >= high:
-            marked[low:high] = False
-            continue
-        position = entering
-        fresh = []
-        while position < high and not marked[position]:
-            fresh.append(position)
-            position += int(step[position])
-        marked[low:position] = False
-        marked[fresh] = True
-        entering = position if position >= high else int(leaving[column])
+        at = at + step.take(at)
+        inside = at < end
+        if not inside.all():
+            out = ~inside
+            leaving[walker[out]] = at[out]
+            walker, at, end = walker[inside], at[inside], end[inside]
+    _stitch(step, marked, leaving)
     return np.flatnonzero(marked[:count])
+
+
+def _stitch(step: NDArray[np.uint8], marked: NDArray[np.bool_], leaving: NDArray[np.intp]) -> None:
+    """Make the columns one stream: drop what a column marked before the stream enters it, and
+    walk from there to the first mark that the column has made itself."""
+    columns = leaving.size
+    first = np.arange(columns) * COLUMN
+    entering = np.concatenate([[0], leaving[:-1]])
+    met = marked.take(np.minimum(entering, columns * COLUMN)) & (entering < first + COLUMN)
+    for ahead in range(int((entering - first).max())):
+        early = first[met & (first + ahead < entering)] + ahead
+        marked[early] = False
+    for column in np.flatnonzero(~met).tolist():
+        _enter(step, marked, leaving, column)
+
+
+def _enter(
+    step: NDArray[np.uint8], marked: NDArray[np.bool_], leaving: NDArray[np.intp], column: int
+) -> None:
+    """Stitch `column` to the one before it, and those behind it while their entry changes."""
+    while column < leaving.size:
+        low, high = column * COLUMN, (column + 1) * COLUMN
+        at = int(leaving[column - 1])
+        fresh = []
+        while at < high and not marked[at]:
+            fresh.append(at)
+            at += int(step[at])
+        marked[low : min(at, high)] = False
+        marked[fresh] = True
+        if at < high:
+            return
+        leaving[column] = at
+        column += 1
 
 
 def _walk(length: bytes, at: int, end: int) -> NDArray[np.intp]:

@@ -41,6 +41,21 @@ PIECES: dict[int, tuple[tuple[str, int, int], ...]] = {
 """Per dword: the bit ranges (name, lowest bit, length) that index a feature lane."""
 
 
+class DecisionTree:
+    """`root[hi16]` and `children[...]` hold pattern numbers (>= 0), -1 (nothing matches) or
+    -2 - node; a node takes `mask` bits of dword `word` after a shift."""
+
+    __slots__ = ("base", "children", "mask", "root", "shift", "word")
+
+    def __init__(self, arrays: dict[str, NDArray[Any]]) -> None:
+        self.root = arrays["tree_root"]
+        self.word = arrays["tree_word"].astype(np.intp)
+        self.shift = arrays["tree_shift"].astype(np.uint32)
+        self.mask = arrays["tree_mask"].astype(np.uint32)
+        self.base = arrays["tree_base"].astype(np.uint32)
+        self.children = arrays["tree_children"]
+
+
 class DecoderTables:
     """The arrays of `postproc.isa.decoding`, one row a pattern unless said otherwise.
 
@@ -50,15 +65,14 @@ class DecoderTables:
 
     def __init__(self, arrays: dict[str, NDArray[Any]], sizes: list[Any], exact: dict[int, Any]) -> None:
         entry = arrays["pattern_entry"].astype(np.intp)
-        self.root = arrays["root"]
+        self.tree = DecisionTree(arrays)
+        self.guess_shift = arrays["guess_shift"].astype(np.intp)
+        self.guess_mask = arrays["guess_mask"].astype(np.intp)
+        self.guess_base = arrays["guess_base"].astype(np.intp)
+        self.guess_children = arrays["guess_children"]
         self.slot = arrays["slot"]
         self.candidates = arrays["candidates"]
         self.candidate_start = arrays["candidate_start"]
-        self.node_word = arrays["node_word"].astype(np.intp)
-        self.node_shift = arrays["node_shift"].astype(np.uint32)
-        self.node_mask = arrays["node_mask"].astype(np.uint32)
-        self.node_base = arrays["node_base"].astype(np.uint32)
-        self.children = arrays["children"]
         self._exact = exact
         # row -1 stands for "nothing matches"; it can never be confirmed
         self.mask = [_with_none(arrays[f"pattern_mask{w}"], 0) for w in range(4)]
@@ -78,7 +92,11 @@ class DecoderTables:
         self.bad_near, self.bad_far = self.bad[:2]
         self.lit4_near, self.lit4_far = self.lit4[:2]
         self.lit8_near, self.lit8_far = self.lit8[:2]
-        self.has_literal8 = bool(self.lit8_near.any() or self.lit8_far.any())
+        self.odd_near, self.odd_far = (self.bad[w] | self.lit4[w] | self.lit8[w] for w in (0, 1))
+        self.estimate_low = arrays["estimate_low"]
+        self.estimate_high = arrays["estimate_high"]
+        self.estimate_length = arrays["estimate_length"]
+        self.estimate_follow = arrays["estimate_follow"]
         self.length_variants = [
             (number, tuple(bits), np.array(sizes_of, np.uint8) // 4) for number, (bits, sizes_of) in sizes
         ]
