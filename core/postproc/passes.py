@@ -184,14 +184,20 @@ class ObjectView:
 class PassContext:
     """What a pass sees of one code object.  Nothing of it can be changed.
 
-    `config` is the plugin's own `[plugin.<name>]` table as its schema's structure (a mapping if the
-    plugin has no schema); `log` is a structlog logger bound to plugin and object.
+    `owner` is the plugin's name; `config` its own `[plugin.<name>]` table as its schema's structure
+    (a dict if the plugin has no schema).
     """
 
     view: ObjectView
     owner: str
     config: Any
-    log: FilteringBoundLogger
+
+    @property
+    def log(self) -> FilteringBoundLogger:
+        """A structlog logger that knows plugin and object."""
+        from postproc import log
+
+        return log.logger(plugin=self.owner, file=self.view.code_object.name)
 
     @property
     def code_object(self) -> CodeObject:

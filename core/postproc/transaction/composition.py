@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import final
 
 from postproc.codeobject import TextRange
-from postproc.transaction.edits import Edit, Piece, Snippet, edit_key
+from postproc.transaction.edits import ANYONE, Edit, Piece, Snippet, edit_key
 
 __all__ = ["MergedEdit", "fold", "nests"]
 
@@ -28,8 +28,12 @@ class MergedEdit:
         return any(edit.required for edit in self.edits)
 
     def without_optional(self) -> tuple[MergedEdit, ...]:
-        """The required edits alone: what remains to be tried where the whole cannot be placed."""
-        return fold(edit for edit in self.edits if edit.required)
+        """The required edits alone: what remains to be tried where the whole cannot be placed.
+
+        An optional edit that shares a label with a required one stays: they stand together.
+        """
+        labels = {edit.composes for edit in self.edits if edit.required} - {None, ANYONE}
+        return fold(edit for edit in self.edits if edit.required or edit.composes in labels)
 
 
 def nests(inner: Edit, outer: Edit) -> bool:

@@ -47,12 +47,6 @@ _INSTRUCTION_ALIGNMENT = 4
 """Bytes; every AMDGPU encoding is a whole number of dwords."""
 
 
-def _contains(outer: TextRange, inner: TextRange) -> bool:
-    return (
-        outer.section == inner.section and outer.start <= inner.start and inner.end <= outer.end
-    )
-
-
 @final
 @dataclass(frozen=True, slots=True)
 class Site:
@@ -113,7 +107,7 @@ class Edit:
       refused together;
     - `ANYONE`: every edit may nest in the originals it keeps (a probe).
 
-    Raises ValueError if the window, the kept originals or the claims' owners make no sense.
+    `reason` tells the reader of the report why the site needs it.  Raises ValueError if the window, the kept originals or the claims' owners make no sense.
     """
 
     site: Site
@@ -122,6 +116,7 @@ class Edit:
     claims: tuple[Claim, ...] = ()
     required: bool = True
     composes: str | None = None
+    reason: str = ""
 
     def __post_init__(self) -> None:
         window = self.window
@@ -131,7 +126,7 @@ class Edit:
             raise ValueError(f"window {window} is not a number of dwords")
         end_of_last = window.start
         for kept in sorted(self.snippet.kept, key=lambda piece: piece.start):
-            if not _contains(window, kept) or kept.start < end_of_last or kept.end <= kept.start:
+            if not window.covers(kept) or kept.start < end_of_last or kept.end <= kept.start:
                 raise ValueError(f"kept original {kept} is empty, doubled or outside {window}")
             end_of_last = kept.end
         for claim in self.claims:
@@ -163,7 +158,7 @@ class Edit:
 
     def keeps(self, span: TextRange) -> bool:
         """Whether `span` lies in one original that this edit keeps."""
-        return any(_contains(kept, span) for kept in self.snippet.kept)
+        return any(kept.covers(span) for kept in self.snippet.kept)
 
 
 @final
@@ -191,26 +186,30 @@ class SiteOutcome:
 @final
 @dataclass(frozen=True, slots=True, init=False)
 class Proposal:
-    """All that one pass wants of one code object: `Proposal(edits, outcomes, claims)`.
+    """All that one pass wants of one code object: `Proposal(edits, outcomes, claims, warnings)`.
 
     `claims` stand on their own: facts of the original that the pass's *outcomes* rest upon, such as
     the members of a clause that was left as it is.  An edit of another owner that breaks a required
-    one is refused.
+    one is refused.  `warnings` are for the user ("nothing matches select = ..."); they fail the
+    object where the user asked for strictness.
     """
 
     edits: tuple[Edit, ...]
     outcomes: tuple[SiteOutcome, ...]
     claims: tuple[Claim, ...]
+    warnings: tuple[str, ...]
 
     def __init__(
         self,
         edits: Iterable[Edit] = (),
         outcomes: Iterable[SiteOutcome] = (),
         claims: Iterable[Claim] = (),
+        warnings: Iterable[str] = (),
     ) -> None:
         object.__setattr__(self, "edits", tuple(edits))
         object.__setattr__(self, "outcomes", tuple(outcomes))
         object.__setattr__(self, "claims", tuple(claims))
+        object.__setattr__(self, "warnings", tuple(warnings))
 
 
 def site_key(site: Site) -> tuple[int, int, str, str, str, str]:
@@ -251,5 +250,6 @@ def edit_key(edit: Edit) -> tuple[object, ...]:
         tuple(_piece_key(piece) for piece in edit.snippet.pieces),
         edit.composes or "",
         not edit.required,
+        edit.reason,
         tuple(sorted(claim_key(claim) for claim in edit.claims)),
     )

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`postproc disasm`: the code of a file, for people or as JSON lines."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from postproc.cli import options
+
+if TYPE_CHECKING:
+    from postproc.codeobject import CodeObject, Section, TextPosition
+    from postproc.isa import Instruction
+    from postproc.passes import ObjectView
+
+SUMMARY = "Disassemble code objects, in LLVM syntax."
+
+_TEXT_WIDTH = 59
+"""Characters between the tab and the comment with address and encoding, as llvm-objdump has it."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `disasm`."""
+    parser.add_argument("inputs", nargs="+", type=Path, metavar="IN")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="one object a line: offset, address, size, bytes, mnemonic, text, defs, uses, symbol",
+    )
+    parser.add_argument("--symbol", metavar="NAME", help="only the code of this function or kernel")
+    options.add_log_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print every executable section of every code object."""
+    from postproc.cli.reading import views
+
+    options.log_settings(arguments)
+    write = _write_json if arguments.json else _write_text
+    for path in arguments.inputs:
+        for view in views(path):
+            write(view, arguments.symbol, sys.stdout)
+    return 0
+
+
+def _instructions(
+    view: ObjectView, section: Section, only: str | None
+) -> Iterator[tuple[Instruction, str]]:
+    """Instructions with the name of the function around them."""
+    from postproc.codeobject import TextPosition
+
+    decoded = view.decoded(section)
+    for index in range(len(decoded.offset)):
+        position = TextPosition(section.index, int(decoded.offset[index]))
+        symbol = view.symbol_at(position)
+        if only is None or symbol == only:
+            yield decoded[index], symbol
+
+
+def _write_json(view: ObjectView, only: str | None, out: TextIO) -> None:
+    import msgspec
+
+    encode = msgspec.json.Encoder().encode
+    for section in view.code_object.executable_sections:
+        for instruction, symbol in _instructions(view, section, only):
+            line = encode(_json_object(instruction, section, symbol)).decode()
+            out.write(line + "\n")
+
+
+def _json_object(instruction: Instruction, section: Section, symbol: str) -> dict[str, Any]:
+    return {
+        "offset": instruction.offset,
+        "address": section.address + instruction.offset,
+        "size": instruction.size,
+        "bytes": bytes(instruction.data).hex(),
+        "mnemonic": instruction.mnemonic,
+        "text": instruction.text,
+        "defs": sorted(instruction.defs, key=_register_order),
+        "uses": sorted(instruction.uses, key=_register_order),
+        "symbol": symbol,
+    }
+
+
+def _register_order(name: str) -> tuple[str, int]:
+    """`v2` before `v10`."""
+    stem = name.rstrip("0123456789")
+    return (stem, int(name[len(stem) :] or -1))
+
+
+def _write_text(view: ObjectView, only: str | None, out: TextIO) -> None:
+    code_object = view.code_object
+    out.write(f"\n{code_object.name}:\tfile format elf64-amdgpu\n")
+    for section in code_object.executable_sections:
+        names = _labels(code_object, section)
+        out.write(f"\nDisassembly of section {section.name}:\n")
+        for instruction, _ in _instructions(view, section, only):
+            for name in names.get(instruction.offset, ()):
+                out.write(f"\n{section.address + instruction.offset:016x} <{name}>:\n")
+            out.write(_line(view, instruction, section))
+
+
+def _labels(code_object: CodeObject, section: Section) -> dict[int, list[str]]:
+    labels: dict[int, list[str]] = {}
+    for function in code_object.functions:
+        if function.section_index == section.index:
+            labels.setdefault(function.offset, []).append(function.name)
+    return labels
+
+
+def _line(view: ObjectView, instruction: Instruction, section: Section) -> str:
+    data = bytes(instruction.data)
+    words = " ".join(
+        f"{int.from_bytes(data[i : i + 4], 'little'):08X}" for i in range(0, len(data), 4)
+    )
+    comment = f"// {section.address + instruction.offset:012X}: {words}"
+    target = _target(view, instruction, section)
+    return f"\t{instruction.text.ljust(_TEXT_WIDTH)}{comment}{target}\n"
+
+
+def _target(view: ObjectView, instruction: Instruction, section: Section) -> str:
+    """` <function+0x40>` behind a direct branch."""
+    from postproc.codeobject import TextPosition
+
+    offset = instruction.branch_offset
+    if offset is None or offset < 0:
+        return ""
+    target: TextPosition = TextPosition(section.index, offset)
+    function = view.function_at(target)
+    if function is None:
+        return f" <{section.name}+0x{offset:x}>"
+    distance = offset - function.offset
+    return f" <{function.name}+0x{distance:x}>" if distance else f" <{function.name}>"

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many inputs, on one or several processes.  Results come in the order of the inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from postproc import log
+from postproc.pipeline.files import FileResult, Job, process_file
+from postproc.pipeline.session import RunSettings, Session
+
+__all__ = ["run_batch"]
+
+_worker_session: Session | None = None
+
+
+def run_batch(
+    jobs: Sequence[Job],
+    settings: RunSettings,
+    session: Session,
+    workers: int,
+    progress: Callable[[FileResult], None] = lambda result: None,
+) -> list[FileResult]:
+    """Process all jobs; `progress` is told of each result, in order.
+
+    The outputs do not depend on `workers`: every file is a transaction of its own.
+    """
+    results = []
+    with _results(jobs, settings, session, min(workers, len(jobs))) as stream:
+        for result in stream:
+            progress(result)
+            results.append(result)
+    return results
+
+
+@contextmanager
+def _results(
+    jobs: Sequence[Job], settings: RunSettings, session: Session, workers: int
+) -> Iterator[Iterator[FileResult]]:
+    if workers <= 1:
+        yield (process_file(job, session) for job in jobs)
+        return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+
+    pool = ProcessPoolExecutor(
+        workers,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(settings,),
+    )
+    try:
+        yield pool.map(_work, jobs)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _start_worker(settings: RunSettings) -> None:
+    global _worker_session
+    log.configure(settings.log)
+    _worker_session = Session.open(settings)
+
+
+def _work(job: Job) -> FileResult:
+    assert _worker_session is not None
+    return process_file(job, _worker_session)

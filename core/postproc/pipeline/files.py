@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One input file: read, transform its code objects, write, report."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from msgspec.structs import replace
+
+from postproc.errors import MalformedInput, PostprocError, UsageError
+from postproc.pipeline.session import Session
+from postproc.pipeline.transform import Transformation, transform
+from postproc.report.build import code_object_report, file_state
+from postproc.report.document import ErrorReport, FileReport, FileState, MapDocument, MappedObject
+from postproc.write import make_folder, write_atomically
+
+if TYPE_CHECKING:
+    from postproc.containers import Container
+
+__all__ = ["FileResult", "Job", "open_input", "process_file", "read_input"]
+
+INTERNAL_ERROR = 1
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One input and where its output goes (None: nowhere); `make_folder`: create its folder."""
+
+    input: Path
+    output: Path | None
+    make_folder: bool = False
+
+
+@final
+@dataclass(frozen=True)
+class FileResult:
+    """What came of one job; `trace` is the traceback of a failure, for those who ask for it."""
+
+    report: FileReport
+    map: MapDocument.File | None
+    trace: str = ""
+
+
+@dataclass
+class _Progress:
+    """How far a file got; what the report is made from even when it failed."""
+
+    input: FileState | None = None
+    output: FileState | None = None
+    runs: tuple[Transformation, ...] = ()
+    open_seconds: float = 0.0
+    write_seconds: float = 0.0
+
+
+def read_input(path: Path) -> bytes:
+    """The bytes of `path`; MalformedInput if it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror or error}"
+        raise MalformedInput(str(path), None, reason) from error
+
+
+def open_input(data: bytes, name: str, session: Session) -> Container:
+    """The container in `data`: a format of the core, else of the first plugin that knows it.
+
+    Raises MalformedInput.
+    """
+    from postproc import containers
+
+    try:
+        return containers.open_container(data, name)
+    except MalformedInput:
+        for plugin in session.plugins.implementing("postproc_open_container"):
+            found: Container | None = session.plugins.call_one(
+                plugin, "postproc_open_container", data=memoryview(data), name=name
+            )
+            if found is not None:
+                return found
+        raise
+
+
+def process_file(job: Job, session: Session) -> FileResult:
+    """Take one file through the whole pipeline.  Errors end in the result, not in an exception."""
+    progress = _Progress()
+    error: Exception | None = None
+    try:
+        _process(job, session, progress)
+    except Exception as caught:  # one file's failure must not end the batch; it is reported
+        error = caught
+    return _result(session, progress, error)
+
+
+def _process(job: Job, session: Session, progress: _Progress) -> None:
+    started = time.perf_counter()
+    data = read_input(job.input)
+    progress.input = file_state(str(job.input), data)
+    container = open_input(data, str(job.input), session)
+    progress.runs = tuple(Transformation(item) for item in container.code_objects)
+    progress.open_seconds = time.perf_counter() - started
+    for run in progress.runs:
+        transform(run, session)
+    _refuse_warnings(session, progress)
+    produced = [run.produced for run in progress.runs]
+    changed = any(run.changed for run in progress.runs)
+    result = container.rebuild([p.data for p in produced if p is not None]) if changed else data
+    if job.output is not None and not session.settings.dry_run:
+        started = time.perf_counter()
+        if job.make_folder:
+            make_folder(job.output.parent)
+        write_atomically(job.output, result, mode_from=job.input)
+        progress.write_seconds = time.perf_counter() - started
+        progress.output = file_state(str(job.output), result)
+
+
+def _refuse_warnings(session: Session, progress: _Progress) -> None:
+    warnings = [w for run in progress.runs for w in run.warnings]
+    if warnings and session.settings.config.core.strict:
+        raise UsageError(
+            warnings[0],
+            file=progress.runs[0].code_object.name,
+            hint="strictness was asked for: without it this is a warning",
+        )
+
+
+def _result(session: Session, progress: _Progress, error: Exception | None) -> FileResult:
+    runs = progress.runs
+    report = FileReport(
+        input=progress.input,
+        output=progress.output,
+        changed=error is None and any(run.changed for run in runs),
+        exit_status=_exit_status(error),
+        error=None if error is None else ErrorReport(kind=type(error).__name__, message=str(error)),
+        warnings=tuple(w for run in runs for w in run.warnings),
+        code_objects=tuple(map(code_object_report, runs)),
+        timings=_timings(progress),
+        plugins={},
+    )
+    additions = {}
+    for plugin in session.plugins.implementing("postproc_report"):
+        try:
+            found = session.plugins.call_one(
+                plugin, "postproc_report", report=report, config=session.tables[plugin]
+            )
+        except PostprocError as failure:  # the output stands by now: the report says what failed
+            found = {"error": str(failure)}
+        if found is not None:
+            additions[plugin] = dict(found)
+    trace = "" if error is None else "".join(traceback.format_exception(error))
+    return FileResult(replace(report, plugins=additions), _map(progress), trace)
+
+
+def _exit_status(error: Exception | None) -> int:
+    if error is None:
+        return 0
+    return error.exit_code if isinstance(error, PostprocError) else INTERNAL_ERROR
+
+
+def _timings(progress: _Progress) -> dict[str, float]:
+    timings = {"open": progress.open_seconds}
+    for run in progress.runs:
+        for phase, seconds in run.timings.items():
+            timings[phase] = timings.get(phase, 0.0) + seconds
+    timings["write"] = progress.write_seconds
+    return {phase: round(seconds, 6) for phase, seconds in timings.items()}
+
+
+def _map(progress: _Progress) -> MapDocument.File | None:
+    if progress.input is None or progress.output is None:
+        return None
+    return MapDocument.File(
+        input=progress.input.path,
+        input_sha256=progress.input.sha256,
+        output_sha256=progress.output.sha256,
+        code_objects=tuple(
+            MappedObject(name=run.code_object.name, record=run.record) for run in progress.runs
+        ),
+    )

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may not be moved or cut, as data, each with its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from postproc.codeobject import TextPosition, TextRange
+
+if TYPE_CHECKING:
+    from postproc.codeobject import Section
+    from postproc.isa import Instruction
+    from postproc.passes import ObjectView
+
+__all__ = ["DIRECT_TRANSFERS", "PC_RELATIVE", "ingress_offsets", "unresolved_transfer"]
+
+DIRECT_TRANSFERS = (
+    "s_branch",
+    "s_cbranch_*",
+    "s_call_b64",
+    "s_call_i64",
+    "s_subvector_loop_*",
+)
+"""Transfers whose target is an offset in the encoding (SOPP/SOPK simm16, in dwords from the next
+instruction; RDNA3 ISA guide, "Branching")."""
+
+PC_RELATIVE = (
+    *DIRECT_TRANSFERS,
+    "s_getpc_b64",
+    "s_get_pc_i64",
+    "s_swappc_b64",
+    "s_swap_pc_i64",
+    "s_add_pc_i64",
+    "s_prefetch_inst_pc_rel",
+    "s_prefetch_data_pc_rel",
+)
+"""Instructions that compute with their own address; moved unchanged they mean something else.
+(LLVM: SOPInstructions.td, the users of `PC` and of `sopp_brtarget`; calls store a return address.)
+"""
+
+_COMPUTED_BRANCHES = ("s_setpc_b64", "s_set_pc_i64", "s_add_pc_i64", "s_rfe_*")
+
+_CALLS = ("s_call_b64", "s_call_i64", "s_swappc_b64", "s_swap_pc_i64")
+"""After these, control comes back to the next instruction."""
+
+_RETURN_REGISTERS = ("s30", "s31")
+"""The link pair of the AMDGPU calling convention (AMDGPUUsage, "Non-Kernel Functions")."""
+
+
+def ingress_offsets(view: ObjectView, section: Section) -> frozenset[int]:
+    """Where control may enter: entries, direct branch targets, known targets, return points."""
+    return view.analysis(_ingress).get(section.index, frozenset())
+
+
+def unresolved_transfer(view: ObjectView, section: Section) -> int | None:
+    """The offset of a computed branch of `section` of which nobody proved the targets, if any."""
+    return view.analysis(_unresolved).get(section.index)
+
+
+def _ingress(view: ObjectView) -> dict[int, frozenset[int]]:
+    found: dict[int, set[int]] = {s.index: set() for s in view.code_object.executable_sections}
+    for entry in view.code_object.entries:
+        found.setdefault(entry.section_index, set()).add(entry.offset)
+    for fact in view.facts:
+        for target in fact.targets:
+            found.setdefault(target.section, set()).add(target.offset)
+    for section in view.code_object.executable_sections:
+        found[section.index].update(_branch_targets(view, section))
+        for call in _matching(view, section, _CALLS):
+            found[section.index].add(call.offset + call.size)
+    return {index: frozenset(offsets) for index, offsets in found.items()}
+
+
+def _branch_targets(view: ObjectView, section: Section) -> list[int]:
+    transfers = _matching(view, section, DIRECT_TRANSFERS)
+    return [i.branch_offset for i in transfers if i.branch_offset is not None]
+
+
+def _matching(view: ObjectView, section: Section, patterns: Sequence[str]) -> list[Instruction]:
+    decoded = view.decoded(section)
+    return [decoded[int(index)] for index in decoded.where(view.isa.match(*patterns))]
+
+
+def _unresolved(view: ObjectView) -> dict[int, int]:
+    known = {fact.position for fact in view.facts}
+    found: dict[int, int] = {}
+    for section in view.code_object.executable_sections:
+        for branch in _matching(view, section, _COMPUTED_BRANCHES):
+            returns = set(_RETURN_REGISTERS) <= set(branch.uses)
+            if not returns and TextPosition(section.index, branch.offset) not in known:
+                found.setdefault(section.index, branch.offset)
+    return found
+
+
+def interior(view: ObjectView, section: Section, window: TextRange) -> tuple[int, ...]:
+    """Offsets strictly inside `window` at which an instruction begins."""
+    decoded = view.decoded(section)
+    first = decoded.index_at(window.start)
+    offsets = []
+    for index in range(first + 1, len(decoded.offset)):
+        offset = int(decoded.offset[index])
+        if offset >= window.end:
+            break
+        offsets.append(offset)
+    return tuple(offsets)
