@@ -22,11 +22,14 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import zstandard
+
+MAGIC = b"postproc isa 1\n"
 
 Pattern = tuple[int, int, int]
 """mask, value (128 bits each), entry."""
 
-FIELD_LIMIT = 16
+FIELD_LIMIT = 9
 """Widest field that one tree node looks at, in bits."""
 
 
@@ -389,19 +392,49 @@ class Guesser:
 
     def children(self, ids: Sequence[int]) -> tuple[int, int, tuple[int, ...]]:
         """shift, mask and children of the node for the candidates `ids`."""
-        fixed = differing_bits(self.patterns, ids, 0) & 0xFFFF if ids else 0
-        if not fixed:
+        open_bits = differing_bits(self.patterns, ids, 0) & 0xFFFF if ids else 0
+        if not open_bits:
             return 0, 0, (self.choose(tuple(ids)),) if ids else (-1,)
-        shift = (fixed & -fixed).bit_length() - 1
-        mask = (1 << (fixed.bit_length() - shift)) - 1
-        span = mask << shift
-        values = np.arange(mask + 1, dtype=np.int64) << shift
+        windows = [
+            (low, length)
+            for length in (*range(1, FIELD_LIMIT + 1), 16)
+            for low in range(17 - length)
+            if open_bits >> low & 1
+        ]
+        best: tuple[float, int, int] | None = None
+        for low, length in windows:
+            cost = self.doubt(ids, low, length)
+            # a child is two bytes: more of them must be worth it
+            if best is None or cost < best[0] * (0.25 if length == 16 else 0.99):
+                best = (cost, low, length)
+        assert best is not None
+        return self.node(ids, best[1], best[2])
+
+    def parts(
+        self, ids: Sequence[int], shift: int, length: int
+    ) -> tuple[list[tuple[int, ...]], np.ndarray, np.ndarray]:
+        """Distinct sets of candidates left by the field, the set of each value, and its size."""
+        span = ((1 << length) - 1) << shift
+        values = np.arange(1 << length, dtype=np.int64) << shift
         fits = np.stack(
             [(values ^ (self.patterns[i][1] & span)) & (self.patterns[i][0] & span) == 0 for i in ids]
         )
-        kinds, kind_of = np.unique(fits, axis=1, return_inverse=True)
-        named = [self.choose(tuple(i for i, f in zip(ids, k, strict=True) if f)) for k in kinds.T]
-        return shift, mask, tuple(np.array(named)[kind_of.reshape(-1)].tolist())
+        kinds, kind_of, count = np.unique(fits, axis=1, return_inverse=True, return_counts=True)
+        left = [tuple(i for i, f in zip(ids, kind, strict=True) if f) for kind in kinds.T]
+        return left, kind_of.reshape(-1), count
+
+    def doubt(self, ids: Sequence[int], shift: int, length: int) -> float:
+        """Candidates, on average over the values of the field, that the guess would miss."""
+        left, _, count = self.parts(ids, shift, length)
+        missed = [len(part) - (self.choose(part) >= 0) if part else 0 for part in left]
+        return float((np.array(missed) * count).sum()) / (1 << length)
+
+    def node(
+        self, ids: Sequence[int], shift: int, length: int
+    ) -> tuple[int, int, tuple[int, ...]]:
+        left, kind_of, _ = self.parts(ids, shift, length)
+        named = np.array([self.choose(part) if part else -1 for part in left])
+        return shift, (1 << length) - 1, tuple(named[kind_of].tolist())
 
     def arrays(self, tree: Tree) -> dict[str, np.ndarray]:
         shifts, masks, bases = [], [], []
@@ -517,10 +550,8 @@ def _follow_flags(facts: Facts, entry: dict[str, Any], mask: int, value: int) ->
     return flags
 
 
-def pack(facts: Facts) -> bytes:
-    """The uncompressed payload (msgpack) of one target and wavefront size."""
-    ordered = sorted(range(len(facts.entries)), key=lambda n: facts.entries[n]["rank"])
-    facts = Facts(facts.head, facts.classes, [facts.entries[n] for n in ordered])
+def decoder_arrays(facts: Facts) -> dict[str, np.ndarray]:
+    """The arrays that `postproc.isa.tables.DecoderTables` reads."""
     patterns: list[Pattern] = [
         (int(mask, 16), int(value, 16), number)
         for number, entry in enumerate(facts.entries)
@@ -529,7 +560,6 @@ def pack(facts: Facts) -> bytes:
     tree = build_tree(patterns)
     lanes = Lanes()
     checks = entry_checks(facts, lanes)
-
     arrays: dict[str, np.ndarray] = {
         "tree_root": tree.root.astype(np.int16),
         "tree_word": np.array(tree.word, np.uint8),
@@ -553,19 +583,22 @@ def pack(facts: Facts) -> bytes:
             for label, masks in (("bad", checks.bad), ("lit4", checks.literal4), ("lit8", checks.literal8)):
                 if masks[name].any():
                     arrays[f"{label}_{name}"] = _narrow(masks[name])
-
     arrays |= Guesser(patterns, facts, checks).arrays(tree)
     arrays |= estimate_arrays(facts, patterns, tree, lanes, checks)
+    return arrays
 
+
+def entry_records(facts: Facts) -> dict[str, Any]:
+    """The records that `postproc.isa.tables.Tables` turns into `Entry` objects."""
     text, spec, layout, template = Interner(), Interner(), Interner(), Interner()
-    flags: Interner = Interner()
+    flags, extra = Interner(), Interner()
     records = []
-    size_variants = {}
-    for number, entry in enumerate(facts.entries):
-        variants = {k: v for k, v in entry.get("wvar", {}).items()}
-        size = variants.pop("#size", None)
-        if size is not None:
-            size_variants[number] = [size[0], [s or 0 for s in size[1]]]
+    for entry in facts.entries:
+        variants = [
+            (role, tuple(v[0]), tuple(v[1]))
+            for role, v in sorted(entry.get("wvar", {}).items())
+            if role != "#size"
+        ]
         records.append(
             (
                 text(entry["mn"]),
@@ -573,32 +606,91 @@ def pack(facts: Facts) -> bytes:
                 text(entry["fmt"]),
                 layout(tuple(spec(operand_record(entry, op)) for op in entry["ops"])),
                 template(tuple(entry.get("template", ()))),
-                flags(
+                flags(tuple(tuple(entry.get(k, ())) for k in ("fl", "ts", "idef", "iuse"))),
+                extra(
                     (
-                        tuple(entry["fl"]),
-                        tuple(entry["ts"]),
-                        tuple(entry.get("idef", ())),
-                        tuple(entry.get("iuse", ())),
+                        tuple(tuple(r) for r in entry.get("ign", ())),
+                        int(entry.get("canon", "0"), 16).to_bytes(16, "little").rstrip(b"\0"),
+                        tuple(variants),
                     )
                 ),
-                tuple(tuple(r) for r in entry.get("ign", ())),
-                int(entry.get("canon", "0"), 16),
-                [(role, v[0], v[1]) for role, v in sorted(variants.items())],
             )
         )
-    payload = {
-        "processor": facts.head["cpu"],
-        "wavefront_size": 64 if "wavefrontsize64" in facts.head.get("features", "") else 32,
-        "llvm": facts.head["llvm"],
-        "arrays": {k: (v.dtype.str, v.tobytes()) for k, v in sorted(arrays.items())},
+    return {
         "strings": text.values(),
-        "classes": [c["runs"] and [c["n"], c["runs"]] or [c["n"], []] for c in facts.classes],
+        "classes": [(c["n"], c["runs"]) for c in facts.classes],
         "specs": spec.values(),
         "layouts": layout.values(),
         "templates": template.values(),
         "flags": flags.values(),
+        "extras": extra.values(),
         "entries": records,
-        "exact": [(n, e) for n, e in enumerate(checks.exact) if e],
-        "sizes": sorted(size_variants.items()),
     }
-    return msgspec.msgpack.encode(payload)
+
+
+def length_variants(facts: Facts) -> list[Any]:
+    """(entry, bits, byte sizes) of entries whose size some bits of the encoding select."""
+    found = []
+    for number, entry in enumerate(facts.entries):
+        variant = entry.get("wvar", {}).get("#size")
+        if variant is not None:
+            found.append((number, variant[0], [size or 0 for size in variant[1]]))
+    return found
+
+
+@dataclass(frozen=True)
+class Part:
+    """One wavefront size, before compression."""
+
+    index: dict[str, tuple[str, int, int]]
+    arrays: bytes
+    records: bytes
+    lengths: list[Any]
+
+
+def pack(facts: Facts) -> Part:
+    ordered = sorted(range(len(facts.entries)), key=lambda n: facts.entries[n]["rank"])
+    facts = Facts(facts.head, facts.classes, [facts.entries[n] for n in ordered])
+    arrays = decoder_arrays(facts)
+    index: dict[str, tuple[str, int, int]] = {}
+    content = bytearray()
+    for name, values in sorted(arrays.items()):
+        content += bytes(-len(content) % 8)
+        index[name] = (values.dtype.str, len(content), values.size)
+        content += values.tobytes()
+    records = msgspec.msgpack.encode(entry_records(facts))
+    return Part(index, bytes(content), records, length_variants(facts))
+
+
+def table_file(processor: str, llvm: str, parts: dict[int, Part]) -> bytes:
+    """The file that ships: a small header and zstd frames, per wavefront size one of the arrays
+    and one of the records.  The second size is compressed against the first."""
+    header: dict[str, Any] = {"processor": processor, "llvm": llvm, "parts": {}}
+    frames = bytearray()
+    base: Part | None = None
+    for size, part in sorted(parts.items()):
+        places = []
+        for content, known in (
+            (part.arrays, base.arrays if base else None),
+            (part.records, base.records if base else None),
+        ):
+            frame = compress(content, known)
+            places.append((len(frames), len(frame)))
+            frames += frame
+        header["parts"][str(size)] = (part.index, *places, part.lengths)
+        base = base or part
+    encoded = msgspec.msgpack.encode(header)
+    return MAGIC + len(encoded).to_bytes(4, "little") + encoded + bytes(frames)
+
+
+def compress(content: bytes, known: bytes | None) -> bytes:
+    parameters = zstandard.ZstdCompressionParameters.from_level(
+        19, source_size=len(content), window_log=24, enable_ldm=True
+    )
+    dictionary = None
+    if known is not None:
+        dictionary = zstandard.ZstdCompressionDict(known, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+    compressor = zstandard.ZstdCompressor(
+        dict_data=dictionary, compression_params=parameters
+    )
+    return compressor.compress(content)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads one target's table file and lays it out for the decoder and the views.
 
-The file is a zstd frame of a msgpack map, written by `tools/isagen/pack.py`.  Arrays are used as
-they lie; the records of entries are turned into `Entry` objects one at a time, when asked for.
+The file is written by `tools/isagen/pack.py`: a msgpack header and zstd frames.  Arrays are used
+as they lie; the records of entries are turned into `Entry` objects one at a time, when asked for.
 """
 
 from __future__ import annotations
@@ -30,7 +30,14 @@ from postproc.isa.model import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
+
+    Runs = tuple[tuple[int, int], ...]
+    RejectedCodes = Callable[[int], list[tuple[Runs, NDArray[np.intp]]]]
+
+MAGIC = b"postproc isa 1\n"
 
 PIECES: dict[int, tuple[tuple[str, int, int], ...]] = {
     0: (("low0", 0, 16), ("high0", 16, 16)),
@@ -63,7 +70,9 @@ class DecoderTables:
     lanes of dword 0 are uint32 (`*_near`), those of dword 1 uint64 (`*_far`).
     """
 
-    def __init__(self, arrays: dict[str, NDArray[Any]], sizes: list[Any], exact: dict[int, Any]) -> None:
+    def __init__(
+        self, arrays: dict[str, NDArray[Any]], lengths: list[Any], rejected: RejectedCodes
+    ) -> None:
         entry = arrays["pattern_entry"].astype(np.intp)
         self.tree = DecisionTree(arrays)
         self.guess_shift = arrays["guess_shift"].astype(np.intp)
@@ -73,7 +82,7 @@ class DecoderTables:
         self.slot = arrays["slot"]
         self.candidates = arrays["candidates"]
         self.candidate_start = arrays["candidate_start"]
-        self._exact = exact
+        self.rejected_codes = rejected
         # row -1 stands for "nothing matches"; it can never be confirmed
         self.mask = [_with_none(arrays[f"pattern_mask{w}"], 0) for w in range(4)]
         self.value = [_with_none(arrays[f"pattern_value{w}"], 1) for w in range(4)]
@@ -98,7 +107,7 @@ class DecoderTables:
         self.estimate_length = arrays["estimate_length"]
         self.estimate_follow = arrays["estimate_follow"]
         self.length_variants = [
-            (number, tuple(bits), np.array(sizes_of, np.uint8) // 4) for number, (bits, sizes_of) in sizes
+            (number, tuple(bits), np.array(sizes, np.uint8) // 4) for number, bits, sizes in lengths
         ]
         varied = np.isin(entry, [number for number, _, _ in self.length_variants])
         later = (self.mask[2] | self.mask[3]) != 0
@@ -137,41 +146,103 @@ class DecoderTables:
             out = found if out is None else out | found
         return cast("NDArray[Any]", out)
 
-    def rejected_codes(self, entry: int) -> list[Any]:
-        """(runs, rejected codes) of each field of `entry` that has any."""
-        return cast("list[Any]", self._exact.get(entry, []))
-
 
 def _with_none(values: NDArray[Any], none: int) -> NDArray[Any]:
     return np.append(values, np.array([none], values.dtype))
 
 
+class TableFile:
+    """One target's file: the frames of its wavefront sizes, decompressed when asked for."""
+
+    def __init__(self, content: bytes) -> None:
+        import msgspec
+
+        if not content.startswith(MAGIC):
+            raise ValueError("not an instruction table file")
+        start = len(MAGIC) + 4
+        size = int.from_bytes(content[len(MAGIC) : start], "little")
+        header = msgspec.msgpack.decode(content[start : start + size])
+        self.processor: str = header["processor"]
+        self.llvm_version: str = header["llvm"]
+        self._parts: dict[str, Any] = header["parts"]
+        self._frames = memoryview(content)[start + size :]
+
+    @property
+    def wavefront_sizes(self) -> tuple[int, ...]:
+        return tuple(int(size) for size in self._parts)
+
+    def index(self, wavefront_size: int) -> dict[str, tuple[str, int, int]]:
+        """Per array: dtype, byte offset and length."""
+        return cast("dict[str, tuple[str, int, int]]", self._parts[str(wavefront_size)][0])
+
+    def length_variants(self, wavefront_size: int) -> list[Any]:
+        """(entry, bits, byte sizes) of entries whose size some bits of the encoding select."""
+        return cast("list[Any]", self._parts[str(wavefront_size)][3])
+
+    def frame(self, wavefront_size: int, number: int) -> bytes:
+        """Frame 1 holds the arrays, frame 2 the records.  The first wavefront size is the
+        dictionary of the others."""
+        import zstandard
+
+        first = self.wavefront_sizes[0]
+        dictionary = None
+        if wavefront_size != first:
+            dictionary = zstandard.ZstdCompressionDict(
+                self.frame(first, number), dict_type=zstandard.DICT_TYPE_RAWCONTENT
+            )
+        offset, size = self._parts[str(wavefront_size)][number]
+        decompressor = zstandard.ZstdDecompressor(dict_data=dictionary)
+        return cast("bytes", decompressor.decompress(self._frames[offset : offset + size]))
+
+
 class Tables:
     """One target and wavefront size: decoder arrays, entries and operand classes."""
 
-    def __init__(self, payload: bytes) -> None:
-        import msgspec
-
-        data = msgspec.msgpack.decode(payload)
-        self.processor: str = data["processor"]
-        self.wavefront_size: int = data["wavefront_size"]
-        self.llvm_version: str = data["llvm"]
-        self._data = data
+    def __init__(self, file: TableFile, wavefront_size: int) -> None:
+        self.processor = file.processor
+        self.llvm_version = file.llvm_version
+        self.wavefront_size = wavefront_size
+        self._file = file
         self._entries: dict[int, Entry] = {}
         self._classes: dict[int, OperandClass] = {}
         self._specs: dict[int, OperandSpec] = {}
+        self._rejected: dict[int, list[tuple[Runs, NDArray[np.intp]]]] = {}
 
-    def array(self, name: str) -> NDArray[Any]:
-        kind, content = self._data["arrays"][name]
-        return np.frombuffer(content, kind)
+    @cached_property
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        content = self._file.frame(self.wavefront_size, 1)
+        return {
+            name: np.frombuffer(content, kind, count, offset)
+            for name, (kind, offset, count) in self._file.index(self.wavefront_size).items()
+        }
+
+    @cached_property
+    def _data(self) -> dict[str, Any]:
+        import msgspec
+
+        return cast("dict[str, Any]", msgspec.msgpack.decode(self._file.frame(self.wavefront_size, 2)))
 
     @cached_property
     def decoder(self) -> DecoderTables:
-        arrays = {name: self.array(name) for name in self._data["arrays"]}
-        return DecoderTables(arrays, self._data["sizes"], dict(self._data["exact"]))
+        lengths = self._file.length_variants(self.wavefront_size)
+        return DecoderTables(self._arrays, lengths, self.rejected_codes)
+
+    def rejected_codes(self, number: int) -> list[tuple[Runs, NDArray[np.intp]]]:
+        """The coded fields of entry `number` as (runs, rejected codes)."""
+        found = self._rejected.get(number)
+        if found is None:
+            found = self._rejected[number] = []
+            for spec in self.entry(number).operands:
+                if isinstance(spec.source, CodedField):
+                    codes = self.operand_class(spec.source.class_id)
+                    bad = np.array([i for i, code in enumerate(codes) if code is None], np.intp)
+                    if bad.size:
+                        runs = tuple((run.low, run.length) for run in spec.source.runs)
+                        found.append((runs, bad))
+        return found
 
     def __len__(self) -> int:
-        return len(self._data["entries"])
+        return int(self._arrays["base_size"].size)
 
     @cached_property
     def mnemonics(self) -> list[str]:
@@ -187,16 +258,17 @@ class Tables:
 
     def _build_entry(self, number: int) -> Entry:
         data = self._data
-        mnemonic, name, form, layout, template, flags, ignored, base, variants = data["entries"][number]
+        mnemonic, name, form, layout, template, flags, extra = data["entries"][number]
+        ignored, base, variants = data["extras"][extra]
         desc, ts, defs, uses = data["flags"][flags]
         strings = data["strings"]
-        patterns = np.flatnonzero(self.array("pattern_entry") == number)
+        patterns = np.flatnonzero(self._arrays["pattern_entry"] == number)
         return Entry(
             index=number,
             mnemonic=strings[mnemonic],
             llvm_name=strings[name],
             format=strings[form],
-            base_size=int(self.array("base_size")[number]),
+            base_size=int(self._arrays["base_size"][number]),
             patterns=tuple((self._wide("mask", p), self._wide("value", p)) for p in patterns.tolist()),
             operands=tuple(self._spec(s) for s in data["layouts"][layout]),
             ignored=tuple(BitRun(low, length) for low, length in ignored),
@@ -206,11 +278,12 @@ class Tables:
             ts_flags=frozenset(ts),
             width_variants=tuple(WidthVariant(r, tuple(b), tuple(w)) for r, b, w in variants),
             template=tuple(data["templates"][template]),
-            base=base,
+            base=int.from_bytes(base, "little"),
         )
 
     def _wide(self, what: str, pattern: int) -> int:
-        return sum(int(self.array(f"pattern_{what}{word}")[pattern]) << 32 * word for word in range(4))
+        words = (self._arrays[f"pattern_{what}{word}"] for word in range(4))
+        return sum(int(word[pattern]) << 32 * place for place, word in enumerate(words))
 
     def _spec(self, number: int) -> OperandSpec:
         found = self._specs.get(number)
