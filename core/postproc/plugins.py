@@ -250,8 +250,7 @@ class Plugins:
         source = f"module {name}" if entry is None else _source(entry)
         version = "" if entry is None else _version(entry)
         try:
-            plugin = self._import(name, entry)
-            info = self._register(name, plugin)
+            self.register(name, self._import(name, entry), version, source)
         except ConfigError:
             raise
         except Exception as error:  # the import runs foreign code: whatever it raises is its fault
@@ -266,6 +265,13 @@ class Plugins:
                 why=reason,
                 hint=f"it comes from {source}; leave it out with -p no:{name}",
             ) from error
+
+    def register(self, name: str, plugin: object, version: str = "", source: str = "") -> None:
+        """Make `plugin` (a module or an object with hook implementations) active.
+
+        Raises TypeError, ValueError or pluggy's PluginValidationError if it does not fit.
+        """
+        info = self._fit(name, plugin)
         hooks = tuple(sorted(c.name for c in self._pluggy.get_hookcallers(plugin) or ()))
         self._records[name] = PluginRecord(
             name,
@@ -288,7 +294,7 @@ class Plugins:
                     raise
         raise ConfigError(f"there is no plugin {name!r}", hint=suggestion(name, self._available()))
 
-    def _register(self, name: str, plugin: object) -> PluginInfo | None:
+    def _fit(self, name: str, plugin: object) -> PluginInfo | None:
         self._pluggy.register(plugin, name=name)
         for caller in self._pluggy.get_hookcallers(plugin) or ():
             if not caller.has_spec():
@@ -307,16 +313,17 @@ class Plugins:
 
 def _invoke(implementation: pluggy.HookImpl, hook: str, arguments: Mapping[str, Any]) -> Any:
     given = [arguments[name] for name in implementation.argnames]
-    return guarded(implementation.plugin_name, hook, lambda: implementation.function(*given))
+    return guarded(implementation.plugin_name, hook, implementation.function, *given)
 
 
-def guarded(plugin: str, hook: str, call: Callable[[], Any]) -> Any:
-    """The result of a plugin's code; an iterator is used up here, where its errors can be named.
+def guarded(plugin: str, hook: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """`function(*arguments)`, which is a plugin's code.
 
-    Raises PluginError in place of any exception that is not one of `postproc.errors`.
+    An iterator is used up here, where its errors can be named.  Raises PluginError in place of
+    any exception that is not one of `postproc.errors`.
     """
     try:
-        result = call()
+        result = function(*arguments)
         return tuple(result) if isinstance(result, Iterator) else result
     except PostprocError:
         raise

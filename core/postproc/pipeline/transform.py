@@ -94,7 +94,7 @@ def transform(run: Transformation, session: Session) -> None:
     with run.phase("arbitrate"):
         arbitration = arbitrate(proposals.values())
         run.arbitration = arbitration
-    with run.phase("place"):
+    with run.phase("place"), _located(view):
         ways = placements(session.settings.config.core.placement)
         plan = place(view, arbitration.accepted, ways)
     refused = [*arbitration.refused, *plan.refused]
@@ -152,12 +152,16 @@ def _prepare(view: ObjectView, session: Session) -> dict[tuple[str, str], Propos
         for item in _passes(plugin, session):
             with _located(view):
                 hook = f"postproc_prepare of pass {item.name}"
-                result = guarded(plugin, hook, lambda item=item: item.prepare(context))
+                result = guarded(plugin, hook, item.prepare, context)
                 proposals[plugin, item.name] = _checked(result, plugin, hook)
         with _located(view):
-            result = session.plugins.call_one(plugin, "postproc_prepare", context=context)
+            hook = "postproc_prepare"
+            result = session.plugins.call_one(plugin, hook, context=context)
+            if result is not None and (plugin, plugin) in proposals:
+                why = "it has this hook and a registered pass of its own name, too"
+                raise PluginError(f"plugin {plugin!r} failed", plugin=plugin, hook=hook, why=why)
             if result is not None:
-                proposals[plugin, plugin] = _checked(result, plugin, "postproc_prepare")
+                proposals[plugin, plugin] = _checked(result, plugin, hook)
     return proposals
 
 
@@ -175,7 +179,7 @@ def _checked(result: object, plugin: str, hook: str) -> Proposal:
         why = f"it returned {type(result).__name__}, not a Proposal"
         raise PluginError(f"plugin {plugin!r} failed", plugin=plugin, hook=hook, why=why)
     sites = [*(e.site for e in result.edits), *(o.site for o in result.outcomes)]
-    owners = [(s.owner, s.position.offset) for s in sites]
+    owners: list[tuple[str, int | None]] = [(s.owner, s.position.offset) for s in sites]
     owners += [(c.owner, None) for c in result.claims]
     for owner, offset in owners:
         if owner != plugin:

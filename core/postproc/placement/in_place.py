@@ -74,9 +74,9 @@ def _section(view: ObjectView, merged: MergedEdit) -> Section:
     for section in view.code_object.executable_sections:
         if section.index == window.section and window.end <= section.size:
             starts = view.decoded(section).offset
-            if window.end == section.size or _begins(starts, window.end):
-                if _begins(starts, window.start):
-                    return section
+            whole = window.end == section.size or _begins(starts, window.end)
+            if whole and _begins(starts, window.start):
+                return section
     raise PluginError(
         "an edit's window does not hold whole instructions",
         plugin=edit.owner,

@@ -254,17 +254,15 @@ def _result(
     proposals: Sequence[Proposal], bundles: Sequence[_Bundle], settled: Sequence[_Settled]
 ) -> Arbitration:
     refusals = {m.index: b.refusal for b in bundles for m in b.members if b.refusal is not None}
-    decisions = [
-        _decision(s.kind, s.collision.parties, s.reason)
-        for s in settled
-        if s.kind not in ("vouched", "conflict")
-        and not any(party.index in refusals for party in s.collision.parties)
-    ]
-    waived = {
-        s.collision.reading_claim
-        for s in settled
-        if s.kind == "waived" and not any(p.index in refusals for p in s.collision.parties)
-    }
+    decisions: list[Decision] = []
+    waived: set[Claim | None] = set()
+    for settlement in settled:
+        kind, parties = settlement.kind, settlement.collision.parties
+        if kind == "vouched" or kind == "conflict" or any(p.index in refusals for p in parties):
+            continue
+        decisions.append(_decision(kind, parties, settlement.reason))
+        if kind == "waived":
+            waived.add(settlement.collision.reading_claim)
     accepted: list[Edit] = []
     refused: list[RefusedEdit] = []
     claims: set[Claim] = set()

@@ -13,7 +13,7 @@ resource are *compatible* by this table; everything else is for the arbiter to c
     ========  ====  ===  ====  =======
 
 READ survives MOVE: an instruction that is relocated whole keeps its value.  MOVE against MOVE or
-REPLACE is not hopeless: edits that keep an original can be nested, see `postproc.transaction.edits`.
+REPLACE is not hopeless: edits that keep an original can nest, see `postproc.transaction.edits`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Union, final
+from typing import final
 
 from postproc.codeobject import TextPosition, TextRange
 
@@ -92,7 +92,7 @@ class SymbolRef:
     name: str
 
 
-Resource = Union[TextRange, RegisterAt, MetadataField, DescriptorField, SymbolRef]
+Resource = TextRange | RegisterAt | MetadataField | DescriptorField | SymbolRef
 
 
 @final

@@ -19,7 +19,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, Union, final
+from typing import Literal, final
 
 from postproc.codeobject import TextPosition, TextRange
 from postproc.transaction.claims import Claim, ClaimMode, resource_key
@@ -35,7 +35,7 @@ __all__ = [
     "Snippet",
 ]
 
-Piece = Union[str, bytes, TextRange]
+Piece = str | bytes | TextRange
 """Assembly in LLVM syntax (one or more lines) | encoded bytes | an original that is kept."""
 
 ANYONE = "*"
@@ -107,7 +107,9 @@ class Edit:
       refused together;
     - `ANYONE`: every edit may nest in the originals it keeps (a probe).
 
-    `reason` tells the reader of the report why the site needs it.  Raises ValueError if the window, the kept originals or the claims' owners make no sense.
+    `reason` tells the reader of the report why the site needs it.
+
+    Raises ValueError if the window, the kept originals or the claims' owners make no sense.
     """
 
     site: Site
@@ -166,8 +168,9 @@ class Edit:
 class SiteOutcome:
     """What became of a site.
 
-    A pass returns outcomes for the sites it decides itself (preserved, refused, not-applicable); the
-    core makes those of the edits.  `required` matters only with "refused": it fails the transaction.
+    A pass returns outcomes for the sites it decides itself (preserved, refused, not-applicable);
+    the core makes those of the edits.  `required` matters only with "refused": it fails the
+    transaction.
     `new_offset` is where the site's code begins in the output (bytes from the start of its section,
     None: it has no code of its own there); `added_bytes` and `added_dynamic_instructions` (per
     execution of the site, straight through) may be negative.

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, final
 
-from postproc.codeobject import CodeObject, TextRange
-from postproc.transaction.arbitration import RefusedEdit
-from postproc.transaction.composition import MergedEdit
+if TYPE_CHECKING:
+    from postproc.codeobject import CodeObject, TextRange
+    from postproc.transaction.arbitration import RefusedEdit
+    from postproc.transaction.composition import MergedEdit
 
 __all__ = ["Move", "Patch", "PlacedEdit", "Plan"]
 

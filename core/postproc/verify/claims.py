@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from postproc.errors import VerificationError
+from postproc.transaction.claims import ClaimMode
 from postproc.verify.record import ClaimRecord, Record
 from postproc.verify.text import TextMap
 
@@ -23,7 +24,7 @@ def check_claims(
 ) -> None:
     """Raise VerificationError for a broken READ or PIN claim."""
     for claim in record.claims:
-        if claim.mode not in ("read", "pin"):
+        if claim.mode.writes:
             continue
         if claim.kind == "text":
             _check_span(claim, texts[claim.section])
@@ -50,9 +51,13 @@ def _check_span(claim: ClaimRecord, text: TextMap) -> None:
         if claim.owner in window.owners:
             continue
         new = text.new_offset(offset)
-        moved = new is None or (claim.mode == "pin" and new != offset)
-        if moved or text.old_code[offset : offset + size] != text.new_code[new : new + size]:
+        stays = new is not None and (claim.mode is not ClaimMode.PIN or new == offset)
+        if not stays or not _same_bytes(text, offset, new, size):
             raise text.fail(f"a claim of {claim.owner} was broken", offset, claim.reason)
+
+
+def _same_bytes(text: TextMap, old: int, new: int | None, size: int) -> bool:
+    return new is not None and text.old_code[old : old + size] == text.new_code[new : new + size]
 
 
 def _check_register(claim: ClaimRecord, text: TextMap) -> None:

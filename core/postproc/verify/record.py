@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, Union, final
+from typing import Literal, final
 
 from postproc.codeobject import TextRange
 from postproc.transaction.claims import (
     Claim,
+    ClaimMode,
     DescriptorField,
     MetadataField,
     RegisterAt,
@@ -59,7 +60,7 @@ class Kept:
     new_start: int
 
 
-RecordedPiece = Union[NewText, NewBytes, Kept]
+RecordedPiece = NewText | NewBytes | Kept
 
 
 @final
@@ -88,7 +89,7 @@ class ClaimRecord:
     """A claim; of the resource only the fields of its `kind` are set."""
 
     owner: str
-    mode: Literal["read", "pin", "move", "replace"]
+    mode: ClaimMode
     kind: Literal["text", "register", "metadata", "descriptor", "symbol"]
     reason: str
     section: int = 0
@@ -137,7 +138,7 @@ def _piece(piece: Piece, new_starts: Iterator[int]) -> RecordedPiece:
 
 def _claim(claim: Claim) -> ClaimRecord:
     resource = claim.resource
-    common = (claim.owner, claim.mode.value)
+    common = (claim.owner, claim.mode)
     if isinstance(resource, TextRange):
         span = (resource.section, resource.start, resource.end)
         return ClaimRecord(*common, "text", claim.reason, *span)
