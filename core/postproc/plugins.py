@@ -259,7 +259,7 @@ class Plugins:
             reason = f"{type(error).__name__}: {error}"
             self._records[name] = PluginRecord(name, version, source, (), "broken", reason)
             raise PluginError(
-                f"plugin {name!r} cannot be loaded",
+                "cannot be loaded",
                 plugin=name,
                 hook=None,
                 why=reason,
@@ -329,11 +329,10 @@ def guarded(plugin: str, hook: str, function: Callable[..., Any], *arguments: An
         raise
     except Exception as error:  # foreign code: whatever it raises is reported under its name
         raise PluginError(
-            f"plugin {plugin!r} failed",
+            f"raised {type(error).__name__}: {error}",
             plugin=plugin,
             hook=hook,
             offset=offset_in_flight(error),
-            why=f"{type(error).__name__}: {error}",
             hint=f"report it to the plugin's author, or leave it out with -p no:{plugin}",
         ) from error
 

@@ -30,7 +30,7 @@ from postproc.transaction import Claim, ClaimMode, Edit, Piece, Resource, Site, 
 
 if TYPE_CHECKING:
     from postproc.codeobject import CodeObject
-    from postproc.pipeline import Transformation
+    from postproc.pipeline.transform import Transformation
 
 __all__ = [
     "assemble_object",
@@ -138,7 +138,8 @@ def run_plugin() -> Callable[..., Transformation]:
         plugin: object, code_object: CodeObject, config: Mapping[str, Any] | None = None
     ) -> Transformation:
         from postproc.config import Config, CoreConfig
-        from postproc.pipeline import RunSettings, Session, Transformation, transform
+        from postproc.pipeline.session import RunSettings, Session
+        from postproc.pipeline.transform import Transformation, transform
         from postproc.plugins import Plugins, Selection
 
         named = plugin if isinstance(plugin, dict) else {"plugin": plugin}

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     import msgspec
 
     from postproc import config
-    from postproc.pipeline import Session
+    from postproc.pipeline.session import Session
     from postproc.plugins import Plugins
 
     settings = options.run_settings(arguments)

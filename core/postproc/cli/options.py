@@ -12,7 +12,7 @@ from postproc import log
 
 if TYPE_CHECKING:
     from postproc.config import Config
-    from postproc.pipeline import RunSettings
+    from postproc.pipeline.session import RunSettings
 
 __all__ = [
     "add_config_options",
@@ -89,7 +89,7 @@ def load_config(arguments: argparse.Namespace) -> Config:
 
 def run_settings(arguments: argparse.Namespace, *, dry_run: bool = False) -> RunSettings:
     """All shared options together.  Raises ConfigError."""
-    from postproc.pipeline import RunSettings
+    from postproc.pipeline.session import RunSettings
     from postproc.plugins import AUTOLOAD_VARIABLE, Selection
 
     loaded = load_config(arguments)

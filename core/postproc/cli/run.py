@@ -16,7 +16,8 @@ from postproc.cli.failures import say
 from postproc.errors import UsageError
 
 if TYPE_CHECKING:
-    from postproc.pipeline import FileResult, RunSettings, Session
+    from postproc.pipeline.files import FileResult
+    from postproc.pipeline.session import RunSettings, Session
 
 SUMMARY = "Rewrite code objects."
 
@@ -52,8 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Rewrite, report, and return the worst exit status."""
-    from postproc.pipeline import Session, run_batch
+    from postproc.pipeline.batch import run_batch
     from postproc.pipeline.inputs import Destination, find_inputs, plan_jobs
+    from postproc.pipeline.session import Session
 
     destination = Destination(arguments.output, arguments.output_dir, arguments.in_place)
     if not arguments.dry_run and destination == Destination():

@@ -11,7 +11,7 @@ from postproc.cli import options
 from postproc.cli.failures import say
 
 if TYPE_CHECKING:
-    from postproc.pipeline import FileResult
+    from postproc.pipeline.files import FileResult
 
 SUMMARY = "List the sites that the selected plugins match, and what would become of each."
 
@@ -32,8 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print all sites; the exit status is that of a dry run."""
-    from postproc.pipeline import Job, Session, process_file
+    from postproc.pipeline.files import Job, process_file
     from postproc.pipeline.inputs import find_inputs
+    from postproc.pipeline.session import Session
 
     session = Session.open(options.run_settings(arguments, dry_run=True))
     worst = 0

@@ -114,15 +114,8 @@ def transform(run: Transformation, session: Session) -> None:
 
 def view_of(code_object: CodeObject) -> ObjectView:
     """A code object with the instruction set of its target.  Raises UnsupportedTarget."""
-    return ObjectView(code_object, isa.load(code_object.target.processor, _waves(code_object)))
-
-
-def _waves(code_object: CodeObject) -> int:
-    """Lanes of a wave of the object's kernels (32 if nothing says)."""
-    for kernel in code_object.kernels:
-        if kernel.metadata is not None and kernel.metadata.wavefront_size:
-            return int(kernel.metadata.wavefront_size)
-    return 32
+    lanes = min(code_object.wavefront_sizes)
+    return ObjectView(code_object, isa.load(code_object.target.processor, lanes))
 
 
 def _recover(view: ObjectView, session: Session) -> None:
@@ -158,8 +151,8 @@ def _prepare(view: ObjectView, session: Session) -> dict[tuple[str, str], Propos
             hook = "postproc_prepare"
             result = session.plugins.call_one(plugin, hook, context=context)
             if result is not None and (plugin, plugin) in proposals:
-                why = "it has this hook and a registered pass of its own name, too"
-                raise PluginError(f"plugin {plugin!r} failed", plugin=plugin, hook=hook, why=why)
+                what = "has this hook and a registered pass of its own name, too"
+                raise PluginError(what, plugin=plugin, hook=hook)
             if result is not None:
                 proposals[plugin, plugin] = _checked(result, plugin, hook)
     return proposals
@@ -176,17 +169,15 @@ def _passes(plugin: str, session: Session) -> Sequence[Pass]:
 def _checked(result: object, plugin: str, hook: str) -> Proposal:
     """Only a proposal in the plugin's own name will do."""
     if not isinstance(result, Proposal):
-        why = f"it returned {type(result).__name__}, not a Proposal"
-        raise PluginError(f"plugin {plugin!r} failed", plugin=plugin, hook=hook, why=why)
+        what = f"returned {type(result).__name__}, not a Proposal"
+        raise PluginError(what, plugin=plugin, hook=hook)
     sites = [*(e.site for e in result.edits), *(o.site for o in result.outcomes)]
     owners: list[tuple[str, int | None]] = [(s.owner, s.position.offset) for s in sites]
     owners += [(c.owner, None) for c in result.claims]
     for owner, offset in owners:
         if owner != plugin:
-            why = f"it proposed something in the name of {owner!r}"
-            raise PluginError(
-                f"plugin {plugin!r} failed", plugin=plugin, hook=hook, offset=offset, why=why
-            )
+            what = f"proposed something in the name of {owner!r}"
+            raise PluginError(what, plugin=plugin, hook=hook, offset=offset)
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from postproc import PLUGIN_API, __version__
 from postproc.report.document import (
@@ -19,27 +19,13 @@ from postproc.report.document import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from postproc.codeobject import CodeObject, Kernel
     from postproc.pipeline.transform import Transformation
     from postproc.transaction import Decision, SiteOutcome
 
 __all__ = ["code_object_report", "file_state", "site_report", "versions"]
-
-_RESOURCES = (
-    "vgpr_count",
-    "agpr_count",
-    "sgpr_count",
-    "vgpr_spill_count",
-    "sgpr_spill_count",
-    "group_segment_fixed_size",
-    "private_segment_fixed_size",
-    "kernarg_segment_size",
-)
-"""Metadata keys of a kernel's resources, without the leading dot (AMDGPUUsage, "Code Object V3
-Kernel Metadata Map")."""
-
 
 def file_state(path: str, data: bytes | memoryview) -> FileState:
     """Identity of a file's content."""
@@ -110,23 +96,16 @@ def _decision(decision: Decision) -> DecisionReport:
 
 
 def _kernels(before: CodeObject, after: CodeObject | None) -> tuple[KernelReport, ...]:
-    tables = _tables(before)
-    new = None if after is None else _tables(after)
+    new = {} if after is None else {kernel.name: kernel for kernel in after.kernels}
     return tuple(
         KernelReport(
             name=kernel.name,
-            before=_resources(kernel, tables),
-            after=None if new is None else _resources(kernel, new),
+            before=_resources(kernel),
+            after=_resources(new[kernel.name]) if kernel.name in new else None,
         )
-        for kernel in sorted(before.kernels, key=lambda k: k.name)
+        for kernel in before.kernels
     )
 
 
-def _tables(code_object: CodeObject) -> dict[str, dict[str, Any]]:
-    kernels: Iterable[dict[str, Any]] = (code_object.metadata or {}).get("amdhsa.kernels", ())
-    return {str(table.get(".name")): table for table in kernels}
-
-
-def _resources(kernel: Kernel, tables: Mapping[str, Mapping[str, Any]]) -> dict[str, int]:
-    table = tables.get(kernel.name, {})
-    return {key: int(table[f".{key}"]) for key in _RESOURCES if f".{key}" in table}
+def _resources(kernel: Kernel) -> dict[str, int]:
+    return {} if kernel.metadata is None else dict(kernel.metadata.resources)

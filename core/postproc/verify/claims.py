@@ -91,8 +91,5 @@ def _value(claim: ClaimRecord, code_object: CodeObject) -> object:
             continue
         if claim.kind == "descriptor":
             return getattr(kernel.descriptor, claim.name, None)
-        kernels = code_object.metadata.get("amdhsa.kernels", [])
-        for table in kernels:
-            if table.get(".name") == claim.kernel:
-                return table.get(claim.name)
+        return None if kernel.metadata is None else kernel.metadata.fields.get(claim.name)
     return None

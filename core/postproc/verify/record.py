@@ -8,8 +8,9 @@ an output against its input with it (`postproc verify`), long after the run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Literal, final
+
+import msgspec
 
 from postproc.codeobject import TextRange
 from postproc.transaction.claims import (
@@ -35,24 +36,21 @@ __all__ = [
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class NewText:
+class NewText(msgspec.Struct, frozen=True, tag="text", tag_field="kind"):
     """New assembly, in LLVM syntax."""
 
     text: str
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class NewBytes:
+class NewBytes(msgspec.Struct, frozen=True, tag="bytes", tag_field="kind"):
     """New code, given as bytes (hexadecimal)."""
 
     hex: str
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(msgspec.Struct, frozen=True, tag="kept", tag_field="kind"):
     """An original: `start`..`end` of the window's section in the input, now at `new_start`."""
 
     start: int
@@ -64,8 +62,7 @@ RecordedPiece = NewText | NewBytes | Kept
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class WindowRecord:
+class WindowRecord(msgspec.Struct, frozen=True):
     """A rewritten window; offsets are bytes from the start of `section`.
 
     The window `start`..`end` of the input has become the code at `new_start`..`new_end` of
@@ -84,8 +81,7 @@ class WindowRecord:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class ClaimRecord:
+class ClaimRecord(msgspec.Struct, frozen=True):
     """A claim; of the resource only the fields of its `kind` are set."""
 
     owner: str
@@ -100,8 +96,7 @@ class ClaimRecord:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """Everything that was done to one code object, sorted by place."""
 
     windows: tuple[WindowRecord, ...] = ()
