@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,6 +41,9 @@ UNKNOWN = 0xFFFF
 
 CHUNK = 1 << 14
 """Items handled at once; the temporaries of a chunk stay in the second-level cache."""
+
+LONGEST = 8
+"""No instruction has more dwords than this."""
 
 COLUMN = 256
 """Dwords that one lockstep walker covers."""
@@ -67,14 +70,34 @@ def padded_words(code: bytes | memoryview) -> NDArray[np.uint32]:
     return words
 
 
-def decode_words(tables: DecoderTables, words: NDArray[np.uint32], count: int) -> Starts:
-    """Decode `count` dwords of `words` (padded by at least 8 dwords)."""
-    length = estimate(tables, words, count)
+def decode_words(
+    tables: DecoderTables,
+    words: NDArray[np.uint32],
+    count: int,
+    restarts: Sequence[int] | NDArray[np.intp] = (),
+) -> Starts:
+    """Decode `count` dwords of `words` (padded by at least 8 dwords).
+
+    `restarts` are dword indices where an instruction must start (symbols); what would run over
+    one, or over the end, is no instruction.
+    """
+    room = room_before(restarts, count)
+    length = np.minimum(estimate(tables, words, count), room)
     starts = chain(length)
-    pattern, exact = identify(tables, words, starts, count)
+    pattern, exact = identify(tables, words, starts, room)
     if not np.array_equal(exact, length.take(starts)):
-        starts, pattern, exact = _settle(tables, words, count, length, (starts, pattern, exact))
+        starts, pattern, exact = _settle(tables, words, room, length, (starts, pattern, exact))
     return Starts(starts.astype(np.uint32), tables.entry_of_pattern.take(pattern), exact)
+
+
+def room_before(restarts: Sequence[int] | NDArray[np.intp], count: int) -> NDArray[np.uint8]:
+    """Per dword the most dwords that an instruction there may take."""
+    room = np.full(count, LONGEST, np.uint8)
+    ends = np.append(np.asarray(restarts, np.intp), count)
+    for distance in range(LONGEST, 0, -1):
+        before = ends - distance
+        room[before[(before >= 0) & (before < count)]] = distance
+    return room
 
 
 Identified = tuple["NDArray[np.intp]", "NDArray[np.int16]", "NDArray[np.uint8]"]
@@ -84,11 +107,12 @@ Identified = tuple["NDArray[np.intp]", "NDArray[np.int16]", "NDArray[np.uint8]"]
 def _settle(
     tables: DecoderTables,
     words: NDArray[np.uint32],
-    count: int,
+    room: NDArray[np.uint8],
     length: NDArray[np.uint8],
     first: Identified,
 ) -> Identified:
     """Replace estimates by exact lengths until the chain of starts no longer changes."""
+    count = room.size
     pattern = np.full(count, -1, np.int16)
     known = np.zeros(count, bool)
     at, found, exact = first
@@ -100,13 +124,13 @@ def _settle(
         nearby = (wrong[:, None] + np.arange(1, WINDOW)).ravel()
         nearby = np.unique(nearby[nearby < count])
         nearby = nearby[~known[nearby]]
-        pattern[nearby], length[nearby] = identify(tables, words, nearby, count)
+        pattern[nearby], length[nearby] = identify(tables, words, nearby, room)
         known[nearby] = True
         starts = chain(length)
         at = starts[~known[starts]]
         if not at.size:
             return starts, pattern.take(starts), length.take(starts)
-        found, exact = identify(tables, words, at, count)
+        found, exact = identify(tables, words, at, room)
 
 
 # ---------------------------------------------------------------- estimate
@@ -135,7 +159,10 @@ def _halves(words: NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDArray[np.int
 
 # ---------------------------------------------------------------- identification
 def identify(
-    tables: DecoderTables, words: NDArray[np.uint32], at: NDArray[np.intp], count: int
+    tables: DecoderTables,
+    words: NDArray[np.uint32],
+    at: NDArray[np.intp],
+    room: NDArray[np.uint8],
 ) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
     """Pattern (-1: no instruction) and length in dwords of what starts at the dwords `at`."""
     pattern = np.empty(at.size, np.int16)
@@ -147,11 +174,13 @@ def identify(
     for low in range(0, doubtful.size, CHUNK):
         part = doubtful[low : low + CHUNK]
         pattern[part], length[part] = _identify_chunk(tables, _descend, words, at[part])
-    over = np.flatnonzero(at[-8:] + length[-8:] > count) + max(0, at.size - 8)
-    pattern[over] = -1
-    doubtful = doubtful[pattern[doubtful] < 0] if not over.size else np.flatnonzero(pattern < 0)
+    room_at = room.take(at)
+    pattern[length > room_at] = -1
+    doubtful = np.flatnonzero(pattern < 0)
     if doubtful.size:
-        pattern[doubtful], length[doubtful] = _decide(tables, words, at[doubtful], count)
+        pattern[doubtful], length[doubtful] = _decide(
+            tables, words, at[doubtful], room_at[doubtful]
+        )
     return pattern, length
 
 
@@ -244,7 +273,10 @@ def _check_long(
 
 # ---------------------------------------------------------------- exact decision
 def _decide(
-    tables: DecoderTables, words: NDArray[np.uint32], at: NDArray[np.intp], count: int
+    tables: DecoderTables,
+    words: NDArray[np.uint32],
+    at: NDArray[np.intp],
+    room: NDArray[np.uint8],
 ) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
     """Pattern (-1: unknown) and length of the dwords `at`, trying every candidate in turn."""
     pattern = np.full(at.size, -1, np.int16)
@@ -254,7 +286,8 @@ def _decide(
         members = np.flatnonzero(slots == slot)
         first, last = tables.candidate_start[slot], tables.candidate_start[slot + 1]
         for candidate in tables.candidates[first:last].tolist():
-            ok, size = _matches(tables, words, at[members], candidate, count)
+            ok, size = _matches(tables, words, at[members], candidate)
+            ok &= size <= room[members]
             hit = members[ok]
             pattern[hit] = candidate
             length[hit] = size[ok]
@@ -265,7 +298,7 @@ def _decide(
 
 
 def _matches(
-    tables: DecoderTables, words: NDArray[np.uint32], at: NDArray[np.intp], candidate: int, count: int
+    tables: DecoderTables, words: NDArray[np.uint32], at: NDArray[np.intp], candidate: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.uint8]]:
     """Whether pattern `candidate` is what stands at the dwords `at`, and its length there."""
     ok = np.ones(at.size, bool)
@@ -288,7 +321,6 @@ def _matches(
         if number == entry:
             length = lengths[_field(words, at, tuple((bit, 1) for bit in bits))]
             ok &= length > 0
-    ok &= at + length <= count
     return ok, length
 
 

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A decoded section: arrays for questions about the whole text, views for single instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from postproc.isa.instruction import Instruction
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from postproc.isa.isa import Isa
+
+
+@final
+class Decoded:
+    """Instructions of one section, in order, without gaps.
+
+    `offset` (uint32) and `size` (uint8) are in bytes, `offset` from the start of the section;
+    `opcode` (uint16) is the entry number, `Isa.UNKNOWN` for a dword that is no instruction.  All
+    three have one item an instruction.
+    """
+
+    def __init__(
+        self,
+        isa: Isa,
+        code: memoryview,
+        arrays: tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint16]],
+        restarts: NDArray[np.intp],
+    ) -> None:
+        self.isa = isa
+        self.code = code
+        self.offset, self.size, self.opcode = arrays
+        self._restarts = restarts
+
+    def __len__(self) -> int:
+        return int(self.offset.size)
+
+    def __getitem__(self, index: int) -> Instruction:
+        return self.instruction(index)
+
+    def __iter__(self) -> Iterator[Instruction]:
+        return (self.instruction(i) for i in range(len(self)))
+
+    def instruction(self, index: int) -> Instruction:
+        """The instruction number `index` (not offset)."""
+        start, size = int(self.offset[index]), int(self.size[index])
+        context = self.isa.print_context
+        if self.isa.has_vgpr_banks:
+            context = context.with_vgpr_msb(int(self.printed_vgpr_msb[index]))
+        return Instruction(
+            self.isa, int(self.opcode[index]), start, bytes(self.code[start : start + size]), context
+        )
+
+    def index_at(self, offset: int) -> int:
+        """Number of the instruction that starts at byte `offset`; ValueError if none does."""
+        index = int(np.searchsorted(self.offset, offset))
+        if index == len(self) or int(self.offset[index]) != offset:
+            raise ValueError(f"no instruction starts at offset 0x{offset:x}")
+        return index
+
+    def where(self, entries: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Numbers of the instructions whose entry is set in `entries` (see `Isa.match`)."""
+        return np.flatnonzero(np.append(entries, False).take(self._row))
+
+    @cached_property
+    def _row(self) -> NDArray[np.intp]:
+        """Entry numbers, with `UNKNOWN` as the row behind the last entry."""
+        return np.minimum(self.opcode, self.isa.entries).astype(np.intp)
+
+    @cached_property
+    def flags(self) -> NDArray[np.uint32]:
+        """`postproc.isa.Flag` bits of each instruction; 0 for `unknown`."""
+        return np.append(self.isa.flags, np.uint32(0)).take(self._row)
+
+    @property
+    def unknown(self) -> NDArray[np.intp]:
+        """Numbers of the dwords that are no instruction."""
+        return np.flatnonzero(self.opcode == self.isa.UNKNOWN)
+
+    @cached_property
+    def printed_vgpr_msb(self) -> NDArray[np.uint8]:
+        """The bank mode in which llvm-objdump prints each instruction.
+
+        It follows `s_set_vgpr_msb` in order of address and starts anew at each symbol.  That is
+        how the text looks, and no proof of the mode at run time.
+        """
+        mode = np.zeros(len(self), np.uint8)
+        setters = self.where(self.isa.match("s_set_vgpr_msb"))
+        if not setters.size:
+            return mode
+        starts = np.searchsorted(self.offset, self._restarts * 4)
+        at = np.concatenate([starts, setters + 1])
+        low_byte = np.frombuffer(self.code, np.uint8)[self.offset[setters]]
+        new = np.concatenate([np.zeros(starts.size, np.uint8), low_byte])
+        # where both fall together, the symbol wins
+        kind = np.concatenate([np.ones(starts.size, np.int8), np.zeros(setters.size, np.int8)])
+        order = np.lexsort((kind, at))
+        at, new = at[order], new[order]
+        last = np.searchsorted(at, np.arange(len(self)), side="right") - 1
+        mode[last >= 0] = new[last[last >= 0]]
+        return mode
