@@ -25,7 +25,7 @@ _NEW_FILE_MODE = 0o666
 """Before the umask, where there is no file to take the permissions from."""
 
 
-def write_atomically(path: Path, data: bytes, mode_from: Path | None = None) -> None:
+def write_atomically(path: Path, data: bytes | memoryview, mode_from: Path | None = None) -> None:
     """Write `data` to `path`, with the permissions of `mode_from` (an existing file) if given.
 
     A symbolic link is followed and stays a link.  Raises UsageError if the target cannot be
@@ -68,7 +68,7 @@ def identity(path: Path) -> tuple[int, int] | None:
     return (status.st_dev, status.st_ino)
 
 
-def _write_new(path: Path, data: bytes, mode_from: Path | None) -> None:
+def _write_new(path: Path, data: bytes | memoryview, mode_from: Path | None) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
     try:
         with os.fdopen(descriptor, "wb") as file:

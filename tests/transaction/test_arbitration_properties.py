@@ -86,16 +86,17 @@ def proposals(draw: st.DrawFn) -> list[Proposal]:
     ]
 
 
-def shuffled(draw: st.DrawFn, given_proposals: list[Proposal]) -> list[Proposal]:
+def shuffled(data: st.DataObject, asked: list[Proposal]) -> list[Proposal]:
+    draw = data.draw
     return [
         Proposal(draw(st.permutations(p.edits)), claims=draw(st.permutations(p.claims)))
-        for p in draw(st.permutations(given_proposals))
+        for p in draw(st.permutations(asked))
     ]
 
 
 @given(proposals(), st.data())
 def test_the_order_of_arrival_has_no_influence(asked: list[Proposal], data: st.DataObject) -> None:
-    assert arbitrate(asked) == arbitrate(shuffled(data.draw, asked))
+    assert arbitrate(asked) == arbitrate(shuffled(data, asked))
 
 
 @given(proposals(), st.data())

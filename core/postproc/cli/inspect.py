@@ -22,14 +22,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Print one document an input."""
     import msgspec
 
-    from postproc.containers import open_container
-    from postproc.pipeline.files import read_input
+    from postproc.containers import map_file, open_container
     from postproc.report.console import console_for
     from postproc.report.inspect import inspect_document, render
 
     options.log_settings(arguments)
     for path in arguments.inputs:
-        container = open_container(read_input(path), str(path))
+        container = open_container(map_file(path), str(path))
         document = inspect_document(container)
         if arguments.json:
             print(msgspec.json.encode(document).decode())

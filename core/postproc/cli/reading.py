@@ -16,10 +16,9 @@ __all__ = ["code_objects", "views"]
 
 def code_objects(path: Path) -> tuple[CodeObject, ...]:
     """The code objects in a file.  Raises MalformedInput."""
-    from postproc.containers import open_container
-    from postproc.pipeline.files import read_input
+    from postproc.containers import open_code_objects
 
-    return tuple(open_container(read_input(path), str(path)).code_objects)
+    return open_code_objects(path)
 
 
 def views(path: Path) -> Iterator[ObjectView]:

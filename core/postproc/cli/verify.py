@@ -30,10 +30,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Exit status 0 if all is as the map says, 5 if not."""
     import hashlib
 
-    from postproc.pipeline.files import read_input
+    from postproc.containers import map_file
 
     options.log_settings(arguments)
-    before, after = read_input(arguments.original), read_input(arguments.produced)
+    before, after = map_file(arguments.original), map_file(arguments.produced)
     if arguments.map is None:
         if before != after:
             hint = "give the map of the run that made it: --map FILE"
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{arguments.produced}: identical to {arguments.original}")
         return 0
     digests = (hashlib.sha256(before).hexdigest(), hashlib.sha256(after).hexdigest())
-    windows = _verify(arguments, after, _entry(arguments.map, digests))
+    windows = _verify(arguments, _entry(arguments.map, digests))
     print(f"{arguments.produced}: verified, {windows} rewritten windows")
     return 0
 
@@ -65,7 +65,7 @@ def _entry(path: Path, digests: tuple[str, str]) -> MapDocument.File:
     raise UsageError("the map does not know this input", file=str(path))
 
 
-def _verify(arguments: argparse.Namespace, after: bytes, entry: MapDocument.File) -> int:
+def _verify(arguments: argparse.Namespace, entry: MapDocument.File) -> int:
     from postproc.cli.reading import code_objects, views
     from postproc.verify import verify
 

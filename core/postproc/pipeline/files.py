@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, final
 
 from msgspec.structs import replace
 
+from postproc.containers import map_file, open_container
 from postproc.errors import MalformedInput, PostprocError, UsageError
 from postproc.pipeline.session import Session
 from postproc.pipeline.transform import Transformation, transform
@@ -21,7 +22,7 @@ from postproc.write import make_folder, write_atomically
 if TYPE_CHECKING:
     from postproc.containers import Container
 
-__all__ = ["FileResult", "Job", "open_input", "process_file", "read_input"]
+__all__ = ["FileResult", "Job", "open_input", "process_file"]
 
 INTERNAL_ERROR = 1
 
@@ -57,28 +58,17 @@ class _Progress:
     write_seconds: float = 0.0
 
 
-def read_input(path: Path) -> bytes:
-    """The bytes of `path`; MalformedInput if it cannot be read."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        reason = f"cannot be read: {error.strerror or error}"
-        raise MalformedInput(str(path), None, reason) from error
-
-
-def open_input(data: bytes, name: str, session: Session) -> Container:
+def open_input(data: memoryview, name: str, session: Session) -> Container:
     """The container in `data`: a format of the core, else of the first plugin that knows it.
 
     Raises MalformedInput.
     """
-    from postproc import containers
-
     try:
-        return containers.open_container(data, name)
+        return open_container(data, name)
     except MalformedInput:
         for plugin in session.plugins.implementing("postproc_open_container"):
             found: Container | None = session.plugins.call_one(
-                plugin, "postproc_open_container", data=memoryview(data), name=name
+                plugin, "postproc_open_container", data=data, name=name
             )
             if found is not None:
                 return found
@@ -98,7 +88,7 @@ def process_file(job: Job, session: Session) -> FileResult:
 
 def _process(job: Job, session: Session, progress: _Progress) -> None:
     started = time.perf_counter()
-    data = read_input(job.input)
+    data = map_file(job.input)
     progress.input = file_state(str(job.input), data)
     container = open_input(data, str(job.input), session)
     progress.runs = tuple(Transformation(item) for item in container.code_objects)
@@ -108,7 +98,7 @@ def _process(job: Job, session: Session, progress: _Progress) -> None:
     _refuse_warnings(session, progress)
     produced = [run.produced for run in progress.runs]
     changed = any(run.changed for run in progress.runs)
-    result = container.rebuild([p.data for p in produced if p is not None]) if changed else data
+    result = container.rebuild([bytes(p.data) for p in produced if p is not None]) if changed else data
     if job.output is not None and not session.settings.dry_run:
         started = time.perf_counter()
         if job.make_folder:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
+import numpy as np
+
 from postproc import isa
 from postproc.errors import PluginError, Refusal, RefusedError, VerificationError
 from postproc.passes import ObjectView, Pass, PassContext, PassRegistry, VerifyContext
@@ -59,7 +61,10 @@ class Transformation:
     @property
     def changed(self) -> bool:
         """Whether the output differs from the input."""
-        return self.produced is not None and self.produced.data != self.code_object.data
+        produced = self.produced
+        if produced is None or produced is self.code_object:
+            return False
+        return not np.array_equal(np.asarray(produced.data), np.asarray(self.code_object.data))
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:

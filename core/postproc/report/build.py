@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["code_object_report", "file_state", "site_report", "versions"]
 
+
 def file_state(path: str, data: bytes | memoryview) -> FileState:
     """Identity of a file's content."""
     return FileState(path=path, sha256=hashlib.sha256(data).hexdigest(), bytes=len(data))

@@ -173,7 +173,8 @@ def _compose(collision: Collision, one: Edit, other: Edit) -> _Settled:
 
 
 def _claim_text(claim: Claim) -> str:
-    return f"{claim.mode.value} of {describe_resource(claim.resource)} ({claim.reason})"
+    reason = f" ({claim.reason})" if claim.reason else ""
+    return f"{claim.mode.value} of {describe_resource(claim.resource)}{reason}"
 
 
 def _decision(kind: DecisionKind, parties: Iterable[Party], reason: str) -> Decision:

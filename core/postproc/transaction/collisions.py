@@ -41,11 +41,11 @@ class Party:
         return cls(index, claim.owner, claim.required, None, (claim,), (claim,))
 
     def describe(self) -> str:
-        """`hotswap/clause at 0x40 (s_clause)`, or `dbi` for a standalone claim."""
+        """`hotswap/clause at 0x40`, or `dbi` for a standalone claim."""
         if self.edit is None:
             return self.owner
         site = self.edit.site
-        return f"{site.owner}/{site.rule} at 0x{site.position.offset:x} ({site.mnemonic})"
+        return f"{site.owner}/{site.rule} at 0x{site.position.offset:x}"
 
 
 @final

@@ -141,11 +141,14 @@ class Edit:
 
     @property
     def window_claims(self) -> tuple[Claim, ...]:
-        """The claims that the snippet implies: MOVE on kept originals, REPLACE on the rest."""
+        """The claims that the snippet implies: MOVE on kept originals, REPLACE on the rest.
+
+        Their reason is empty: the window says it all.
+        """
 
         def implied(start: int, end: int, mode: ClaimMode) -> Claim:
             span = TextRange(self.window.section, start, end)
-            return Claim(self.owner, span, mode, True, f"rewritten by rule {self.site.rule}")
+            return Claim(self.owner, span, mode, True, "")
 
         claims: list[Claim] = []
         cursor = self.window.start

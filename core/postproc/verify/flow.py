@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from postproc.verify.record import Kept
 from postproc.verify.text import TextMap
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _kept(text: TextMap, offset: int) -> bool:
     if window is None:
         return True
     return any(
-        piece.start <= offset < piece.end for piece in window.pieces if hasattr(piece, "new_start")
+        piece.start <= offset < piece.end for piece in window.pieces if isinstance(piece, Kept)
     )
 
 

@@ -3,16 +3,23 @@
 
 from __future__ import annotations
 
-from postproc.codeobject import CodeObject
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from postproc.errors import VerificationError
-from postproc.verify.record import Record
+
+if TYPE_CHECKING:
+    from postproc.codeobject import CodeObject
+    from postproc.verify.record import Record
 
 __all__ = ["check_image"]
 
 
 def check_image(original: CodeObject, produced: CodeObject, record: Record) -> None:
     """Raise VerificationError at the first byte that differs outside all windows."""
-    before, after = original.data, produced.data
+    before = np.frombuffer(original.data, np.uint8)
+    after = np.frombuffer(produced.data, np.uint8)
     if len(before) != len(after):
         why = f"it has {len(after)} bytes, the input {len(before)}"
         raise VerificationError("the size changed", file=original.name, why=why)
@@ -32,15 +39,12 @@ def check_image(original: CodeObject, produced: CodeObject, record: Record) -> N
     for start, end in [*sorted(spans), (len(before), len(before))]:
         if start < cursor:
             raise VerificationError("two windows overlap", file=original.name, offset=start)
-        if before[cursor:start] != after[cursor:start]:
-            at = cursor + _first_difference(before[cursor:start], after[cursor:start])
+        differing = np.flatnonzero(before[cursor:start] != after[cursor:start])
+        if len(differing):
+            at = cursor + int(differing[0])
             raise VerificationError(
                 "a byte outside every window changed",
                 file=original.name,
                 why=f"file offset 0x{at:x}: 0x{before[at]:02x} became 0x{after[at]:02x}",
             )
         cursor = end
-
-
-def _first_difference(one: memoryview, other: memoryview) -> int:
-    return next(i for i, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)

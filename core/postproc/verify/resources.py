@@ -17,8 +17,9 @@ _SAME_VALUE = {
     "private_segment_fixed_size": "private_segment_fixed_size",
     "kernarg_size": "kernarg_segment_size",
 }
-"""Descriptor field -> metadata key (without the dot) of the same number (AMDGPUUsage, "Code Object V3 Kernel
-Metadata Map" and "Kernel Descriptor").  The loader reads the one, the HIP runtime the other."""
+"""Descriptor field -> metadata key (without the dot) of the same number (AMDGPUUsage, "Code Object
+V3 Kernel Metadata Map" and "Kernel Descriptor").  The loader reads the one, the HIP runtime the
+other."""
 
 
 def check_resources(original: CodeObject, produced: CodeObject) -> None:

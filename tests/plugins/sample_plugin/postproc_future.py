@@ -6,5 +6,5 @@ from postproc.passes import PluginInfo
 
 
 @hookimpl
-def postproc_plugin_info():
+def postproc_plugin_info() -> PluginInfo:
     return PluginInfo("future", "9.0", api=(2, 0))

@@ -3,14 +3,14 @@
 
 from postproc import hookimpl
 from postproc.codeobject import TextRange
-from postproc.passes import PassRegistry, PluginInfo
+from postproc.passes import PassContext, PassRegistry, PluginInfo
 from postproc.transaction import Edit, Proposal, Snippet
 
 
 class Rival:
     name = "rivalry"
 
-    def prepare(self, context):
+    def prepare(self, context: PassContext) -> Proposal:
         edits = []
         for section in context.code_object.executable_sections:
             decoded = context.decoded(section)
@@ -23,7 +23,7 @@ class Rival:
 
 
 @hookimpl
-def postproc_plugin_info():
+def postproc_plugin_info() -> PluginInfo:
     return PluginInfo("rival", "0.5", api=(1, 0), description="competes with sample")
 
 

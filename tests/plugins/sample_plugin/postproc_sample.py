@@ -15,7 +15,7 @@ class Config(msgspec.Struct, frozen=True):
 
 
 @hookimpl
-def postproc_config_schema():
+def postproc_config_schema() -> type[msgspec.Struct]:
     return Config
 
 
