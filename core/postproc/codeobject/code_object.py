@@ -101,20 +101,21 @@ class CodeObject:
         self.symbol_tables: Mapping[int, SymbolTable]
         self.relocations: tuple[RelocationTable, ...]
         if not self.sections:
-            tags = read_dynamic(image, self.segments)
-            self.symbols: SymbolTable = dynamic_symbols(image, self.segments, tags)
+            tags, loaded = read_dynamic(image, self.segments), self._layout.loaded
+            self.symbols: SymbolTable = dynamic_symbols(image, loaded, tags)
             self.symbol_tables = {}
-            self.relocations = dynamic_relocations(image, self.segments, tags, self.symbols)
+            self.relocations = dynamic_relocations(image, loaded, tags, self.symbols)
             return
-        tables = {
-            section.index: read_symbols(image, self.sections, section)
-            for section in self.sections
-            if section.type in (SHT_SYMTAB, SHT_DYNSYM)
-        }
+        tables = {}
+        for kind in (SHT_SYMTAB, SHT_DYNSYM):
+            found = [section for section in self.sections if section.type == kind]
+            for section in found[1:]:
+                image.fail(section.offset, f"{section.name} is a second symbol table of its kind")
+            for section in found:
+                tables[section.index] = read_symbols(image, self.sections, section)
         self.symbol_tables = tables
         self.symbols = EMPTY
-        for index in sorted(tables, key=lambda index: self.sections[index].type != SHT_SYMTAB):
-            table = tables[index]
+        for table in tables.values():
             self.symbols = self.symbols.merged_with(table) if len(self.symbols) else table
         self.relocations = read_relocations(image, self.sections, tables)
 

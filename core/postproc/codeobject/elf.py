@@ -63,7 +63,12 @@ _HEADER: Final = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT: Final = struct.Struct("<IIQQQQQQ")
 _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 
-_E_FLAGS_OFFSET: Final = 48
+_MAX_OVERLAP: Final = 4
+"""All sections together are at most this many times as long as the file.
+
+Sections share no bytes, but nothing stops a damaged file from saying so, and everything that reads
+them would take that many times as long.
+"""
 
 
 @final
@@ -220,12 +225,17 @@ def read_segments(image: Image, header: ElfHeader) -> tuple[Segment, ...]:
     size = header.program_header_count * _SEGMENT.size
     table = image.slice(header.program_header_offset, size, "program header table")
     segments = []
+    last_address = 0
     for index, fields in enumerate(_SEGMENT.iter_unpack(table)):
         kind, flags, offset, address, physical, file_size, memory_size, alignment = fields
         image.slice(offset, file_size, f"segment {index}")
+        at = header.program_header_offset + index * _SEGMENT.size
         if kind == PT_LOAD and file_size > memory_size:
-            at = header.program_header_offset + index * _SEGMENT.size
             image.fail(at, f"segment {index} has more bytes in the file than in memory")
+        if kind == PT_LOAD:
+            if address < last_address:
+                image.fail(at, f"segment {index} is loaded below the one before it")
+            last_address = address
         segments.append(
             Segment(
                 index, kind, flags, offset, address, physical, file_size, memory_size, alignment
@@ -241,9 +251,12 @@ def read_sections(image: Image, header: ElfHeader) -> tuple[Section, ...]:
         return ()
     table = image.slice(header.section_header_offset, count * _SECTION.size, "section header table")
     rows = list(_SECTION.iter_unpack(table))
+    total = 0
     for index, row in enumerate(rows[1:], 1):
-        if row[1] != SHT_NOBITS:
-            image.slice(row[4], row[5], f"section {index}")
+        if row[1] not in (SHT_NOBITS, SHT_NULL):
+            total += len(image.slice(row[4], row[5], f"section {index}"))
+    if total > _MAX_OVERLAP * image.size:
+        image.fail(header.section_header_offset, "sections overlap one another many times")
     names = _section_names(image, header, rows)
     return tuple(
         Section(index, _name(image, names, row[0], header, index), *row[1:])

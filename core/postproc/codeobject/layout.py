@@ -12,6 +12,7 @@ from postproc.codeobject.descriptor import DESCRIPTOR_SIZE
 from postproc.codeobject.dynamic import file_offset
 from postproc.codeobject.elf import (
     ET_REL,
+    PT_LOAD,
     SHF_ALLOC,
     SHF_COMPRESSED,
     SHF_EXECINSTR,
@@ -31,6 +32,25 @@ __all__ = ["Layout"]
 
 _NOWHERE: Final = 0
 """No executable section has index 0: section 0 is no section, and segments count from -1 down."""
+_LAST_ADDRESS: Final = (1 << 64) - 1
+
+
+@final
+class _Table:
+    """Executable sections as arrays, with an empty one at the end so that there always is one."""
+
+    def __init__(self, sections: list[Section]) -> None:
+        self.index = np.array([*(s.index for s in sections), _NOWHERE], np.int32)
+        self.address = np.array([*(s.address for s in sections), _LAST_ADDRESS], np.uint64)
+        self.size = np.array([*(s.size for s in sections), 0], np.uint64)
+        self._count = len(sections)
+
+    def ranks(
+        self, index: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+        """Where sections stand in the table (sorted by index), and which of them do at all."""
+        rank = np.searchsorted(self.index[: self._count], index)
+        return rank, (self.index[rank] == index) & (rank < self._count)
 
 
 @final
@@ -49,7 +69,7 @@ class Layout:
     ) -> None:
         self.image = image
         self.is_relocatable = header.type == ET_REL
-        self._segments = segments
+        self.loaded = tuple(segment for segment in segments if segment.type == PT_LOAD)
         self._sections = sections
         if sections:
             self.executable = tuple(s for s in sections if s.is_executable)
@@ -61,11 +81,8 @@ class Layout:
             )
         self._by_index = {section.index: section for section in self.executable}
         self._check()
-        ordered = sorted(self.executable, key=lambda section: section.address)
-        self._index = np.array([s.index for s in ordered], np.int32)
-        self._address = np.array([s.address for s in ordered], np.uint64)
-        self._size = np.array([s.size for s in ordered], np.uint64)
-        self._rank = {section.index: rank for rank, section in enumerate(ordered)}
+        self._numbered = _Table(sorted(self.executable, key=lambda section: section.index))
+        self._addressed = _Table(sorted(self.executable, key=lambda section: section.address))
 
     def _check(self) -> None:
         """Executable sections are plain bytes and do not overlap, in the file or in memory."""
@@ -94,10 +111,8 @@ class Layout:
 
     def section_sizes(self, index: npt.NDArray[np.int32]) -> npt.NDArray[np.uint64]:
         """Bytes in each of some executable sections; 0 for what is none."""
-        sizes = np.zeros(len(index), np.uint64)
-        for section in self.executable:
-            sizes[index == section.index] = section.size
-        return sizes
+        rank, known = self._numbered.ranks(index)
+        return np.where(known, self._numbered.size[rank], np.uint64(0))
 
     def position_of(self, address: int) -> TextPosition | None:
         """The executable byte at a virtual address, if there is one."""
@@ -117,12 +132,11 @@ class Layout:
         self, address: npt.NDArray[np.uint64]
     ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint64]]:
         """Executable sections (0: none) and offsets in them of virtual addresses."""
-        if not len(self._index):
-            return np.zeros(len(address), np.int32), np.zeros(len(address), np.uint64)
-        rank = np.searchsorted(self._address, address, side="right") - 1
-        offset = address - self._address[rank]
-        inside = (rank >= 0) & (offset < self._size[rank])
-        return np.where(inside, self._index[rank], np.int32(_NOWHERE)), offset
+        table = self._addressed
+        rank = np.searchsorted(table.address, address, side="right") - 1
+        offset = address - table.address[rank]
+        inside = (rank >= 0) & (offset < table.size[rank])
+        return np.where(inside, table.index[rank], np.int32(_NOWHERE)), offset
 
     def positions_of(
         self, section: npt.NDArray[np.int32], value: npt.NDArray[np.uint64]
@@ -130,18 +144,14 @@ class Layout:
         """Executable sections (0: none) and offsets of symbols; offsets are not yet checked."""
         if not self._sections:
             return self.positions_of_addresses(value)
-        base = np.zeros(len(section), np.uint64)
-        found = np.zeros(len(section), np.int32)
-        for item in self.executable:
-            chosen = section == item.index
-            found[chosen] = item.index
-            base[chosen] = 0 if self.is_relocatable else item.address
-        return found, value - base
+        rank, known = self._numbered.ranks(section)
+        base = np.uint64(0) if self.is_relocatable else self._numbered.address[rank]
+        return np.where(known, section, np.int32(_NOWHERE)), value - base
 
     def descriptor_offset(self, symbol: str, index: int, value: int) -> int:
         """The file offset of the 64 bytes of a kernel descriptor."""
         if not self._sections:
-            return file_offset(self.image, self._segments, value, DESCRIPTOR_SIZE)
+            return file_offset(self.image, self.loaded, value, DESCRIPTOR_SIZE)
         section = self._sections[index]
         start = value if self.is_relocatable else value - section.address
         if not section.has_bytes or not 0 <= start <= section.size - DESCRIPTOR_SIZE:

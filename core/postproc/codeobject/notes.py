@@ -25,6 +25,8 @@ _OWNER: Final = b"AMDGPU\0"
 _METADATA: Final = (NT_AMDGPU_METADATA, len(_OWNER))
 _NOTE: Final = struct.Struct("<III")
 
+_MAX_OVERLAP: Final = 4
+
 _KERNELS: Final = "amdhsa.kernels"
 _MERGED: Final = (_KERNELS, "amdhsa.printf")
 _STRINGS: Final = ("amdhsa.target",)
@@ -94,6 +96,8 @@ def read_metadata_notes(
         (s.offset, s.file_size, s.alignment) for s in segments if s.type == PT_NOTE and s.file_size
     ]
     in_sections = [(s.offset, s.size, s.alignment) for s in sections if s.type == SHT_NOTE]
+    if sum(size for _, size, _ in in_segments) > _MAX_OVERLAP * image.size:
+        image.fail(None, "segments of notes overlap one another many times")
     found: dict[int, MetadataNote] = {}
     for spans in (in_segments, in_sections):
         for offset, size, alignment in spans:
