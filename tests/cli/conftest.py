@@ -42,7 +42,9 @@ def postproc_prepare(context):
             if config.refuse:
                 outcomes.append(SiteOutcome(site, "refused", "because I say so", required=True))
             else:
-                edits.append(Edit(site=site, window=window, snippet=snippet))
+                edits.append(
+                    Edit(site=site, window=window, snippet=snippet, required=not config.grow)
+                )
     return Proposal(edits, outcomes, warnings=["nothing matches"] if config.warn else [])
 '''
 

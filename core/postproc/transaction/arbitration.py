@@ -240,7 +240,7 @@ def _conflict_refusal(collisions: Sequence[Collision]) -> Refusal:
     evidence = tuple(dict.fromkeys(_collision_text(collision) for collision in collisions))
     owners = sorted({party.owner for c in collisions for party in c.parties})
     between = " and ".join(owners) if len(owners) > 1 else f"two edits of {owners[0]}"
-    return Refusal(f"conflict between {between}: {evidence[0]}", evidence)
+    return Refusal(f"conflict between {between}: {evidence[0]}", evidence[1:])
 
 
 def _collision_text(collision: Collision) -> str:

@@ -18,7 +18,8 @@ class Rival:
                 delay = decoded[index]
                 window = TextRange(section.index, delay.offset, delay.offset + delay.size)
                 site = context.site(section, delay, "longer-nop")
-                edits.append(Edit(site=site, window=window, snippet=Snippet("s_nop 1")))
+                snippet = Snippet("s_nop 1")
+                edits.append(Edit(site=site, window=window, snippet=snippet, required=False))
         return Proposal(edits)
 
 
