@@ -310,49 +310,114 @@ def read_facts(path: str) -> Facts:
     return Facts(head, classes, entries)
 
 
+Run = tuple[int, int]
+"""(lowest bit, length)."""
+
+
 @dataclass
 class EntryChecks:
     """What step 2 asks of each entry: lane masks, one uint32 a piece and entry.
 
-    `bad` may accuse too much (a field of several runs is asked run by run); what it accuses goes
-    through `exact`, per entry the fields with all their rejected codes.
+    `bad` may accuse too much; so may a *pair*, which accuses where both of its masks hit.  What
+    they accuse goes through `exact`, per entry the fields with all their rejected codes.
     """
 
     bad: dict[str, np.ndarray]
     literal4: dict[str, np.ndarray]
     literal8: dict[str, np.ndarray]
-    exact: list[list[tuple[tuple[tuple[int, int], ...], tuple[int, ...]]]]
+    pair_a: dict[str, np.ndarray]
+    pair_b: dict[str, np.ndarray]
+    exact: list[list[tuple[tuple[Run, ...], tuple[int, ...]]]]
 
 
 def entry_checks(facts: Facts, lanes: Lanes) -> EntryChecks:
     count = len(facts.entries)
     names = [name for name, _, _ in PIECES]
-    checks = EntryChecks(*({n: np.zeros(count, np.uint32) for n in names} for _ in range(3)), [])
+    checks = EntryChecks(*({n: np.zeros(count, np.uint32) for n in names} for _ in range(5)), [])
     classes = [facts.expanded_class(i) for i in range(len(facts.classes))]
     rejected = [frozenset(i for i, c in enumerate(k) if c is None) for k in classes]
     literal4 = [frozenset(i for i, c in enumerate(k) if c == ("L", 4)) for k in classes]
     literal8 = [frozenset(i for i, c in enumerate(k) if c == ("L", 8)) for k in classes]
+
+    def ask(masks: dict[str, np.ndarray], number: int, runs: tuple[Run, ...], values: frozenset[int]) -> None:
+        if values:
+            piece, bit = lanes.bit(runs, values)
+            masks[piece][number] |= np.uint32(1 << bit)
+
     for number, entry in enumerate(facts.entries):
         checks.exact.append([])
         for op in entry["ops"]:
             if "cls" not in op:
                 continue
-            runs = tuple(tuple(r) for r in op["bits"])
+            runs = tuple((low, length) for low, length in op["bits"])
             kind = op["cls"]
             if rejected[kind]:
                 checks.exact[-1].append((runs, tuple(sorted(rejected[kind]))))
-            for masks, values in (
-                (checks.bad, rejected[kind]),
-                (checks.literal4, literal4[kind]),
-                (checks.literal8, literal8[kind]),
-            ):
-                if values and (masks is checks.bad or op.get("tied") is None):
-                    piece, bit = lanes.bit(runs, values)
-                    masks[piece][number] |= np.uint32(1 << bit)
+            if op.get("tied") is None:
+                ask(checks.literal4, number, *by_place(runs, literal4[kind]))
+                ask(checks.literal8, number, *by_place(runs, literal8[kind]))
+            placed, values = by_place(runs, rejected[kind])
+            split = split_by_last(placed, values)
+            if split is None:
+                ask(checks.bad, number, placed, values)
+                continue
+            main, always, side, side_value, sometimes = split
+            ask(checks.bad, number, (main,), always)
+            if sometimes:
+                ask(checks.pair_a, number, (main,), sometimes)
+                ask(checks.pair_b, number, (side,), frozenset((side_value,)))
     return checks
 
 
+def by_place(runs: tuple[Run, ...], values: frozenset[int]) -> tuple[tuple[Run, ...], frozenset[int]]:
+    """The field with its bits in order of place, adjacent runs joined, and its values so read."""
+    bits = [low + i for low, length in runs for i in range(length)]
+    order = sorted(range(len(bits)), key=bits.__getitem__)
+    joined: list[Run] = []
+    for bit in sorted(bits):
+        low, length = joined[-1] if joined else (-1, 0)
+        if joined and low + length == bit and bit % 32:
+            joined[-1] = (low, length + 1)
+        else:
+            joined.append((bit, 1))
+    moved = frozenset(sum((v >> source & 1) << place for place, source in enumerate(order)) for v in values)
+    return tuple(joined), moved
+
+
+def split_by_last(
+    runs: tuple[Run, ...], values: frozenset[int]
+) -> tuple[Run, frozenset[int], Run, int, frozenset[int]] | None:
+    """Of a field of two runs in the first two dwords, one of them a single bit: (main run, what it
+    must not hold in any case, the single bit, a value of it, what main must not hold then)."""
+    if len(runs) != 2 or 1 not in (runs[0][1], runs[1][1]) or max(low for low, _ in runs) >= 64:
+        return None
+    side_first = runs[0][1] == 1
+    main, side = (runs[1], runs[0]) if side_first else (runs[0], runs[1])
+    sets: list[set[int]] = [set(), set()]
+    for value in values:
+        if side_first:
+            sets[value & 1].add(value >> 1)
+        else:
+            sets[value >> main[1]].add(value & ((1 << main[1]) - 1))
+    always = sets[0] & sets[1]
+    extra = [s - always for s in sets]
+    if extra[0] and extra[1]:
+        return None
+    side_value = 1 if extra[1] else 0
+    return main, frozenset(always), side, side_value, frozenset(extra[side_value])
+
+
 # ---------------------------------------------------------------- guesses
+def distinct_columns(bits: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of a bool matrix: an example of each distinct column, the kind of every column, counts."""
+    packed = np.packbits(bits, axis=0)
+    kind = np.zeros(bits.shape[1], np.int64)
+    for row in packed:
+        _, kind = np.unique(kind * 256 + row, return_inverse=True)
+    _, example, count = np.unique(kind, return_index=True, return_counts=True)
+    return example, kind, count
+
+
 class Guesser:
     """Names a pattern for every first dword: `node[hi16]` selects `shift`, `mask` and `base`, and
     `children[base + (lo16 >> shift & mask)]` is the pattern, or -1."""
@@ -368,16 +433,15 @@ class Guesser:
         0xFA), so that no encoding is both."""
         mask, value, _ = self.patterns[other]
         for runs, codes in self.rejected[i]:
-            code = below = 0
+            fixed = code = below = 0
             for low, length in runs:
                 ones = (1 << length) - 1
-                if mask >> low & ones != ones:
-                    break
+                fixed |= (mask >> low & ones) << below
                 code |= (value >> low & ones) << below
                 below += length
-            else:
-                if code in codes:
-                    return True
+            agreeing = sum((c ^ code) & fixed == 0 for c in codes)
+            if fixed and agreeing == 1 << below - fixed.bit_count():
+                return True
         return False
 
     def choose(self, ids: tuple[int, ...]) -> int:
@@ -419,9 +483,9 @@ class Guesser:
         fits = np.stack(
             [(values ^ (self.patterns[i][1] & span)) & (self.patterns[i][0] & span) == 0 for i in ids]
         )
-        kinds, kind_of, count = np.unique(fits, axis=1, return_inverse=True, return_counts=True)
-        left = [tuple(i for i, f in zip(ids, kind, strict=True) if f) for kind in kinds.T]
-        return left, kind_of.reshape(-1), count
+        example, kind_of, count = distinct_columns(fits)
+        left = [tuple(np.array(ids)[fits[:, column]].tolist()) for column in example]
+        return left, kind_of, count
 
     def doubt(self, ids: Sequence[int], shift: int, length: int) -> float:
         """Candidates, on average over the values of the field, that the guess would miss."""
@@ -464,6 +528,9 @@ FOLLOW_FLAGS = {"src0": 1, "src2": 2, "dpp": 4, "src1": 0x80}
 """Bits that say what the second dword asks for: a literal of a source, or a DPP dword.  The field
 of src1 straddles the halves of the dword; its bit is set when both halves set it."""
 
+HAS_LITERAL = 0x80
+"""Set in an estimated length that counts a literal already."""
+
 
 def estimate_arrays(
     facts: Facts, patterns: Sequence[Pattern], tree: Tree, lanes: Lanes, checks: EntryChecks
@@ -488,9 +555,8 @@ def estimate_arrays(
         for i in ids:
             mask, value, number = patterns[i]
             own = np.full(65536, facts.entries[number]["size"] // 4, np.uint8)
-            own += (low_lane & checks.literal4["low0"][number]) != 0
-            wide = (low_lane & checks.literal8["low0"][number]) != 0
-            own[wide] = facts.entries[number]["size"] // 4 + 2
+            own[(low_lane & checks.literal4["low0"][number]) != 0] += HAS_LITERAL + 1
+            own[(low_lane & checks.literal8["low0"][number]) != 0] += HAS_LITERAL + 2
             fits = (low & np.uint32(mask & 0xFFFF)) == np.uint32(value & 0xFFFF)
             fits &= (low_lane & checks.bad["low0"][number]) == 0
             usual = own if usual is None else usual
@@ -544,9 +610,9 @@ def _follow_flags(facts: Facts, entry: dict[str, Any], mask: int, value: int) ->
     for op in entry["ops"]:
         if "cls" not in op or ("L", 4) not in facts.expanded_class(op["cls"]):
             continue
-        place = {(32, 9): "src0", (41, 9): "src1", (50, 9): "src2"}.get(tuple(op["bits"][0]))
-        if place is not None:
-            flags |= FOLLOW_FLAGS[place]
+        for low, length in by_place(tuple(tuple(r) for r in op["bits"]), frozenset())[0]:
+            place = {(32, 9): "src0", (41, 9): "src1", (50, 9): "src2"}.get((low, length))
+            flags |= FOLLOW_FLAGS[place] if place else 0
     return flags
 
 
@@ -580,7 +646,14 @@ def decoder_arrays(facts: Facts) -> dict[str, np.ndarray]:
     for name, _, size in PIECES:
         if lanes.questions[name]:
             arrays[f"lane_{name}"] = _narrow(lanes.table(name, size))
-            for label, masks in (("bad", checks.bad), ("lit4", checks.literal4), ("lit8", checks.literal8)):
+            asked = {
+                "bad": checks.bad,
+                "lit4": checks.literal4,
+                "lit8": checks.literal8,
+                "pair_a": checks.pair_a,
+                "pair_b": checks.pair_b,
+            }
+            for label, masks in asked.items():
                 if masks[name].any():
                     arrays[f"{label}_{name}"] = _narrow(masks[name])
     arrays |= Guesser(patterns, facts, checks).arrays(tree)

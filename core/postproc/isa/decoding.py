@@ -19,6 +19,7 @@ llvm-objdump does.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,15 +33,20 @@ if TYPE_CHECKING:
     from postproc.isa.tables import DecoderTables
 
     NameFunction = Callable[
-        [DecoderTables, NDArray[np.uint32], NDArray[np.intp], NDArray[np.uint32]],
+        [DecoderTables, NDArray[np.uint32], NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]],
         NDArray[np.intp],
     ]
 
 UNKNOWN = 0xFFFF
 """Entry number of a dword that is no instruction."""
 
-CHUNK = 1 << 14
+CHUNK = 1 << 15
 """Items handled at once; the temporaries of a chunk stay in the second-level cache."""
+
+THREADED = 1 << 19
+"""From this many items on, chunks are shared among threads."""
+
+MOST_THREADS = 8
 
 LONGEST = 8
 """No instruction has more dwords than this."""
@@ -121,9 +127,10 @@ def _settle(
         pattern[at] = found
         length[at] = exact
         known[at] = True
-        nearby = (wrong[:, None] + np.arange(1, WINDOW)).ravel()
-        nearby = np.unique(nearby[nearby < count])
-        nearby = nearby[~known[nearby]]
+        behind = np.zeros(count + WINDOW, bool)
+        for distance in range(1, WINDOW):
+            behind[wrong + distance] = True
+        nearby = np.flatnonzero(behind[:count] & ~known)
         pattern[nearby], length[nearby] = identify(tables, words, nearby, room)
         known[nearby] = True
         starts = chain(length)
@@ -137,7 +144,8 @@ def _settle(
 def estimate(tables: DecoderTables, words: NDArray[np.uint32], count: int) -> NDArray[np.uint8]:
     """Length in dwords of an instruction that starts at each dword, rarely wrong."""
     length = np.empty(count, np.uint8)
-    for low in range(0, count, CHUNK):
+
+    def chunk(low: int) -> None:
         high = min(low + CHUNK, count)
         low_half, high_half = _halves(words[low : high + 1])
         of_low = tables.estimate_low.take(low_half)
@@ -149,8 +157,26 @@ def estimate(tables: DecoderTables, words: NDArray[np.uint32], count: int) -> ND
         both = (of_low[1:] & of_high[1:]) >> np.uint16(8)
         follow = (follow & np.uint16(0x7F)) | (both & np.uint16(0x80))
         follow &= tables.estimate_follow.take(kind)
-        length[low:high] = part + (follow != 0)
+        # a literal of the first dword is the literal of all sources
+        length[low:high] = (part & np.uint8(0x7F)) + ((follow != 0) & (part < 0x80))
+
+    _each_chunk(chunk, count)
     return length
+
+
+def _each_chunk(work: Callable[[int], None], count: int) -> None:
+    """Call `work` with the start of each chunk; on both cores where there is enough to do, since
+    numpy holds no lock while it computes."""
+    starts = range(0, count, CHUNK)
+    if count < THREADED:
+        for low in starts:
+            work(low)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_THREADS)) as pool:
+        for _ in pool.map(work, starts):
+            pass
 
 
 def _halves(words: NDArray[np.uint32]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -167,9 +193,12 @@ def identify(
     """Pattern (-1: no instruction) and length in dwords of what starts at the dwords `at`."""
     pattern = np.empty(at.size, np.int16)
     length = np.empty(at.size, np.uint8)
-    for low in range(0, at.size, CHUNK):
+
+    def chunk(low: int) -> None:
         part = slice(low, low + CHUNK)
         pattern[part], length[part] = _identify_chunk(tables, _guess, words, at[part])
+
+    _each_chunk(chunk, at.size)
     doubtful = np.flatnonzero(pattern < 0)
     for low in range(0, doubtful.size, CHUNK):
         part = doubtful[low : low + CHUNK]
@@ -185,19 +214,26 @@ def identify(
 
 
 def _guess(
-    tables: DecoderTables, words: NDArray[np.uint32], at: NDArray[np.intp], w0: NDArray[np.uint32]
+    tables: DecoderTables,
+    words: NDArray[np.uint32],
+    at: NDArray[np.intp],
+    low0: NDArray[np.intp],
+    high0: NDArray[np.intp],
 ) -> NDArray[np.intp]:
-    low0, high0 = _halves(w0)
-    node = tables.slot.take(high0).astype(np.intp)
-    value = (low0 >> tables.guess_shift.take(node)) & tables.guess_mask.take(node)
-    return tables.guess_children.take(value + tables.guess_base.take(node)).astype(np.intp)
+    row = tables.guess.take(tables.slot.take(high0), axis=0)
+    value = (low0 >> row[:, 0]) & row[:, 1]
+    return tables.guess_children.take(value + row[:, 2]).astype(np.intp)
 
 
 def _descend(
-    tables: DecoderTables, words: NDArray[np.uint32], at: NDArray[np.intp], w0: NDArray[np.uint32]
+    tables: DecoderTables,
+    words: NDArray[np.uint32],
+    at: NDArray[np.intp],
+    low0: NDArray[np.intp],
+    high0: NDArray[np.intp],
 ) -> NDArray[np.intp]:
     tree = tables.tree
-    pattern = tree.root.take(w0 >> np.uint32(16)).astype(np.intp)
+    pattern = tree.root.take(high0).astype(np.intp)
     active = np.flatnonzero(pattern < -1)
     while active.size:
         node = -2 - pattern.take(active)
@@ -215,26 +251,31 @@ def _identify_chunk(
     """As `identify`, but -1 also stands for what `name` cannot tell."""
     w0 = words.take(at)
     w1 = words.take(at + 1)
-    pattern = name(tables, words, at, w0)
-    differs = (w0 & tables.mask[0].take(pattern)) != tables.value[0].take(pattern)
-    differs |= (w1 & tables.mask[1].take(pattern)) != tables.value[1].take(pattern)
     low0, high0 = _halves(w0)
+    pattern = name(tables, words, at, low0, high0)
+    # one row a pattern: mask and value of two dwords, odd lanes of dword 1, and the rest
+    row = tables.confirm.take(pattern, axis=0)
+    rest = row[:, 3]
+    both = w0 | w1.astype(np.uint64) << np.uint64(32)
+    differs = (both & row[:, 0]) != row[:, 1]
     low1, high1 = _halves(w1)
     near = tables.lane_low0.take(low0) | tables.lane_high0.take(high0)
     far = tables.lane_low1.take(low1) | tables.lane_high1.take(high1)
     far |= tables.lane_mid1.take(((w1 >> np.uint32(9)) & np.uint32(0x1FF)).astype(np.intp))
-    length = tables.base_length.take(pattern)
-    near &= tables.odd_near.take(pattern)
-    far &= tables.odd_far.take(pattern)
-    odd = np.flatnonzero((near != 0) | (far != 0))
+    length = (rest & np.uint64(0xFF)).astype(np.uint8)
+    odd = np.flatnonzero(((far & row[:, 2]) | (near & (rest >> np.uint64(32)))) != 0)
     if odd.size:
         found, near, far = pattern.take(odd), near.take(odd), far.take(odd)
         four = ((near & tables.lit4_near.take(found)) | (far & tables.lit4_far.take(found))) != 0
         eight = ((near & tables.lit8_near.take(found)) | (far & tables.lit8_far.take(found))) != 0
         length[odd] += np.where(eight, np.uint8(2), four.astype(np.uint8))
         bad = ((near & tables.bad_near.take(found)) | (far & tables.bad_far.take(found))) != 0
-        differs[odd] |= bad
-    long = np.flatnonzero(tables.long.take(pattern))
+        pair = [
+            ((near & masks[0].take(found)) != 0) | ((far & masks[1].take(found)) != 0)
+            for masks in (tables.pair_a, tables.pair_b)
+        ]
+        differs[odd] |= bad | (pair[0] & pair[1])
+    long = np.flatnonzero((rest & np.uint64(0x100)) != 0)
     if long.size:
         _check_long(tables, words, at.take(long), pattern.take(long), differs, length, long)
     wrong = np.flatnonzero(differs)

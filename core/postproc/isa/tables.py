@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     Runs = tuple[tuple[int, int], ...]
     RejectedCodes = Callable[[int], list[tuple[Runs, NDArray[np.intp]]]]
 
+QUESTIONS = ("bad", "lit4", "lit8", "pair_a", "pair_b")
+"""Lane masks of a pattern: operand codes that are rejected, literals of 4 and 8 bytes, and codes
+that are rejected where both masks of the pair hit."""
+
 MAGIC = b"postproc isa 1\n"
 
 PIECES: dict[int, tuple[tuple[str, int, int], ...]] = {
@@ -75,9 +79,8 @@ class DecoderTables:
     ) -> None:
         entry = arrays["pattern_entry"].astype(np.intp)
         self.tree = DecisionTree(arrays)
-        self.guess_shift = arrays["guess_shift"].astype(np.intp)
-        self.guess_mask = arrays["guess_mask"].astype(np.intp)
-        self.guess_base = arrays["guess_base"].astype(np.intp)
+        parts = [arrays[f"guess_{part}"].astype(np.intp) for part in ("shift", "mask", "base")]
+        self.guess = np.stack([*parts, np.zeros_like(parts[0])], axis=1)
         self.guess_children = arrays["guess_children"]
         self.slot = arrays["slot"]
         self.candidates = arrays["candidates"]
@@ -86,14 +89,14 @@ class DecoderTables:
         # row -1 stands for "nothing matches"; it can never be confirmed
         self.mask = [_with_none(arrays[f"pattern_mask{w}"], 0) for w in range(4)]
         self.value = [_with_none(arrays[f"pattern_value{w}"], 1) for w in range(4)]
-        self.mask0, self.mask1 = self.mask[:2]
-        self.value0, self.value1 = self.value[:2]
         self.base_length = _with_none((arrays["base_size"] // 4)[entry], 1)
         self.entry_of_pattern = _with_none(arrays["pattern_entry"], UNKNOWN)
         self._lanes: list[tuple[tuple[int, int, NDArray[Any]], ...]] = []
         self.bad: list[NDArray[Any]] = []
         self.lit4: list[NDArray[Any]] = []
         self.lit8: list[NDArray[Any]] = []
+        self.pair_a: list[NDArray[Any]] = []
+        self.pair_b: list[NDArray[Any]] = []
         for word in range(4):
             self._join_lanes(arrays, entry, word)
         self.lane_low0, self.lane_high0 = (table for _, _, table in self._lanes[0])
@@ -101,7 +104,6 @@ class DecoderTables:
         self.bad_near, self.bad_far = self.bad[:2]
         self.lit4_near, self.lit4_far = self.lit4[:2]
         self.lit8_near, self.lit8_far = self.lit8[:2]
-        self.odd_near, self.odd_far = (self.bad[w] | self.lit4[w] | self.lit8[w] for w in (0, 1))
         self.estimate_low = arrays["estimate_low"]
         self.estimate_high = arrays["estimate_high"]
         self.estimate_length = arrays["estimate_length"]
@@ -114,11 +116,31 @@ class DecoderTables:
         for word in (2, 3):
             later |= (self.bad[word] | self.lit4[word]) != 0
         later[:-1] |= varied
-        self.long = later
+        self.confirm = self._confirm_rows(later)
+
+    def _confirm_rows(self, long: NDArray[np.bool_]) -> NDArray[np.uint64]:
+        """Per pattern four uint64: mask and value of the first two dwords; lanes of dword 1 that
+        need a closer look; base length (bits 7:0), whether later dwords count (bit 8), and lanes
+        of dword 0 (bits 63:32).  A row is gathered at once."""
+
+        def wide(values: NDArray[Any], shift: int = 0) -> NDArray[np.uint64]:
+            return values.astype(np.uint64) << np.uint64(shift)
+
+        # of a pair, the second mask is looked at only where the first hits
+        near, far = (self.bad[w] | self.lit4[w] | self.lit8[w] | self.pair_a[w] for w in (0, 1))
+        return np.stack(
+            [
+                wide(self.mask[0]) | wide(self.mask[1], 32),
+                wide(self.value[0]) | wide(self.value[1], 32),
+                wide(far),
+                wide(self.base_length) | wide(long, 8) | wide(near, 32),
+            ],
+            axis=1,
+        )
 
     def _join_lanes(self, arrays: dict[str, NDArray[Any]], entry: NDArray[np.intp], word: int) -> None:
         kind = np.uint64 if word % 2 else np.uint32
-        joined = {label: np.zeros(entry.size + 1, kind) for label in ("bad", "lit4", "lit8")}
+        joined = {label: np.zeros(entry.size + 1, kind) for label in QUESTIONS}
         lanes = []
         used = 0
         for name, low, length in PIECES[word]:
@@ -134,9 +156,8 @@ class DecoderTables:
         if used > np.dtype(kind).itemsize * 8:
             raise ValueError(f"dword {word} needs {used} feature bits")
         self._lanes.append(tuple(lanes))
-        self.bad.append(joined["bad"])
-        self.lit4.append(joined["lit4"])
-        self.lit8.append(joined["lit8"])
+        for label, masks in joined.items():
+            getattr(self, label).append(masks)
 
     def lanes(self, word: int, data: NDArray[np.uint32]) -> NDArray[Any]:
         """The joined feature lanes of dword number `word` of some instructions."""
