@@ -343,6 +343,10 @@ def offset_in_flight(error: BaseException) -> int | None:
     The innermost frame of the traceback with a local variable that is an instruction, a site or a
     text position tells; a plugin has to do nothing for that.
     """
+    from postproc.codeobject import TextPosition
+    from postproc.isa import Instruction
+    from postproc.transaction import Site
+
     frames = []
     trace = error.__traceback__
     while trace is not None:
@@ -350,11 +354,10 @@ def offset_in_flight(error: BaseException) -> int | None:
         trace = trace.tb_next
     for frame in reversed(frames):
         for value in reversed(list(frame.f_locals.values())):
-            kind = type(value).__name__
-            if kind == "Site":
-                return int(value.position.offset)
-            if kind in ("Instruction", "TextPosition"):
-                return int(value.offset)
+            if isinstance(value, Site):
+                return value.position.offset
+            if isinstance(value, (Instruction, TextPosition)):
+                return value.offset
     return None
 
 

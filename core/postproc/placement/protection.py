@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from postproc.codeobject import TextPosition, TextRange
 
 if TYPE_CHECKING:
@@ -73,8 +75,13 @@ def _ingress(view: ObjectView) -> dict[int, frozenset[int]]:
 
 
 def _branch_targets(view: ObjectView, section: Section) -> list[int]:
-    transfers = _matching(view, section, DIRECT_TRANSFERS)
-    return [i.branch_offset for i in transfers if i.branch_offset is not None]
+    """Vectorised over all direct transfers: simm16, in dwords from the next instruction."""
+    decoded = view.decoded(section)
+    words = np.frombuffer(decoded.code, "<u4", len(decoded.code) // 4)
+    starts = decoded.offset[decoded.where(view.isa.match(*DIRECT_TRANSFERS))].astype(np.int64)
+    distance = words[starts // 4].astype(np.uint16).view(np.int16)
+    targets: list[int] = np.unique(starts + 4 + 4 * distance.astype(np.int64)).tolist()
+    return targets
 
 
 def _matching(view: ObjectView, section: Section, patterns: Sequence[str]) -> list[Instruction]:

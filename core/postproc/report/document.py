@@ -173,3 +173,7 @@ def schema() -> dict[str, Any]:
         "title": REPORT_SCHEMA,
         **document,
     }
+
+
+if __name__ == "__main__":
+    print(msgspec.json.format(msgspec.json.encode(schema()), indent=1).decode())

@@ -25,7 +25,7 @@ The time is O(n log n + pairs of overlapping claims of which at least one writes
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, final
 
 from postproc.codeobject import TextRange
@@ -93,11 +93,22 @@ class _Bundle:
     """Parties that stand or fall together, in canonical order."""
 
     members: list[Party]
-    refusal: Refusal | None = None
+    lost: list[Collision] = field(default_factory=list)
 
     @property
     def required(self) -> bool:
         return any(member.required for member in self.members)
+
+    @property
+    def refusal(self) -> Refusal | None:
+        """Why it was refused; None if it was taken."""
+        return _conflict_refusal(self.lost) if self.lost else None
+
+    @property
+    def parties(self) -> list[Party]:
+        """Its members, and whoever stood against them."""
+        rivals = (party for collision in self.lost for party in collision.parties)
+        return list(dict.fromkeys((*self.members, *rivals)))
 
 
 def arbitrate(proposals: Iterable[Proposal]) -> Arbitration:
@@ -216,24 +227,21 @@ def _refuse_conflicting(bundles: Sequence[_Bundle], conflicts: Iterable[Collisio
         ranks = {bundle_of[party.index] for party in collision.parties}
         against.setdefault(max(ranks), []).append(collision)
 
-    victims: dict[int, list[Collision]] = {}
+    victims: list[tuple[_Bundle, Collision]] = []
     taken: set[int] = set()
     for rank, bundle in enumerate(bundles):
-        lost = []
         for collision in against.get(rank, ()):
             rivals = {bundle_of[party.index] for party in collision.parties} - {rank}
             if not rivals or rivals & taken:
-                lost.append(collision)
-            if bundle.required and any(bundles[rival].required for rival in rivals):
-                for rival in rivals:
-                    victims.setdefault(rival, []).append(collision)
-        if lost:
-            bundle.refusal = _conflict_refusal(lost)
-        else:
+                bundle.lost.append(collision)
+            if bundle.required:
+                required = (bundles[rival] for rival in rivals if bundles[rival].required)
+                victims.extend((rival, collision) for rival in required)
+        if not bundle.lost:
             taken.add(rank)
-    for rank, lost in victims.items():
-        if bundles[rank].refusal is None:
-            bundles[rank].refusal = _conflict_refusal(lost)
+    for rival, collision in victims:
+        if collision not in rival.lost:
+            rival.lost.append(collision)
 
 
 def _conflict_refusal(collisions: Sequence[Collision]) -> Refusal:
@@ -254,12 +262,12 @@ def _collision_text(collision: Collision) -> str:
 def _result(
     proposals: Sequence[Proposal], bundles: Sequence[_Bundle], settled: Sequence[_Settled]
 ) -> Arbitration:
-    refusals = {m.index: b.refusal for b in bundles for m in b.members if b.refusal is not None}
+    gone = {member.index for bundle in bundles if bundle.lost for member in bundle.members}
     decisions: list[Decision] = []
     waived: set[Claim | None] = set()
     for settlement in settled:
         kind, parties = settlement.kind, settlement.collision.parties
-        if kind == "vouched" or kind == "conflict" or any(p.index in refusals for p in parties):
+        if kind == "vouched" or kind == "conflict" or any(p.index in gone for p in parties):
             continue
         decisions.append(_decision(kind, parties, settlement.reason))
         if kind == "waived":
@@ -269,12 +277,13 @@ def _result(
     claims: set[Claim] = set()
     for bundle in bundles:
         edits = [member.edit for member in bundle.members if member.edit is not None]
-        if bundle.refusal is None:
+        refusal = bundle.refusal
+        if refusal is None:
             accepted.extend(edits)
             claims.update(claim for member in bundle.members for claim in member.stated)
         else:
-            refused.extend(RefusedEdit(edit, bundle.refusal) for edit in edits)
-            decisions.append(_decision("refused", bundle.members, bundle.refusal.reason))
+            refused.extend(RefusedEdit(edit, refusal) for edit in edits)
+            decisions.append(_decision("refused", bundle.parties, refusal.reason))
     outcomes = [outcome for proposal in proposals for outcome in proposal.outcomes]
     return Arbitration(
         accepted=fold(accepted),

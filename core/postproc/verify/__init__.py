@@ -45,9 +45,11 @@ def verify(original: CodeObject, produced: bytes, record: Record, isa: Isa) -> C
     check_image(original, result, record)
     if not record.windows:
         return result
+    touched = {window.section for window in record.windows}
     maps = {
         section.index: TextMap.of(section, original, result, record, isa)
         for section in original.executable_sections
+        if section.index in touched
     }
     for text_map in maps.values():
         check_text(text_map, isa)

@@ -63,6 +63,16 @@ class TextMap:
             return self.windows[rank]
         return None
 
+    def in_windows(self, offsets: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """For every offset of the input, whether a window holds it."""
+        if not self.windows:
+            return np.zeros(len(offsets), bool)
+        begin = np.array([w.start for w in self.windows], np.int64)
+        end = np.array([w.end for w in self.windows], np.int64)
+        rank = np.searchsorted(begin, offsets, side="right") - 1
+        inside: npt.NDArray[np.bool_] = (rank >= 0) & (offsets < end[np.maximum(rank, 0)])
+        return inside
+
     def new_offset(self, offset: int) -> int | None:
         """Where the instruction at `offset` of the input went; None if it was replaced.
 
@@ -103,27 +113,18 @@ def _is_start(starts: npt.NDArray[Any], offset: int) -> bool:
 
 def check_text(text: TextMap, isa: Isa) -> None:
     """Raise VerificationError for a lost, a changed or an unexplained instruction."""
-    outside_old = _outside(text.old.offset, text)
-    outside_new = _outside(text.new.offset, text)
+    outside_old = ~text.in_windows(text.old.offset)
+    outside_new = ~text.in_windows(text.new.offset)
     if not np.array_equal(text.old.offset[outside_old], text.new.offset[outside_new]):
         raise text.fail("instruction boundaries moved", _first_unequal(text))
     for window in text.windows:
         _check_window(text, window, isa)
 
 
-def _outside(starts: npt.NDArray[Any], text: TextMap) -> npt.NDArray[np.bool_]:
-    """For every instruction start, whether it lies in no window."""
-    begin = np.array([w.start for w in text.windows], dtype=np.int64)
-    end = np.array([w.end for w in text.windows], dtype=np.int64)
-    rank = np.searchsorted(begin, starts, side="right") - 1
-    inside = (rank >= 0) & (starts < end[np.maximum(rank, 0)]) if len(begin) else rank >= 0
-    return np.logical_not(inside)
-
-
 def _first_unequal(text: TextMap) -> int:
-    old = set(text.old.offset[_outside(text.old.offset, text)].tolist())
-    new = set(text.new.offset[_outside(text.new.offset, text)].tolist())
-    return int(min(old ^ new))
+    old = text.old.offset[~text.in_windows(text.old.offset)]
+    new = text.new.offset[~text.in_windows(text.new.offset)]
+    return int(np.setxor1d(old, new)[0])
 
 
 def _check_window(text: TextMap, window: WindowRecord, isa: Isa) -> None:
