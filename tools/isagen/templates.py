@@ -161,10 +161,11 @@ def _encoding(
     free = ~mask
     shared = any(spec.operand_type in ("k16", "k32", "k64") for spec in entry.operands)
     literal_bytes = 0 if shared else None
+    wide = bool(entry.width_variants)
     for spec in entry.operands:
         source = spec.source
         if isinstance(source, ImmediateField):
-            bound = _BOUNDS.get(spec.role) if "F8F6F4" in entry.llvm_name else None
+            bound = _bound(entry, spec.role)
             if bound is not None:
                 value = _set_joined(value, source.runs, rng.randrange(bound), free)
                 continue
@@ -173,7 +174,7 @@ def _encoding(
                 value = _set(value, run.low, run.length, bits, free)
         elif isinstance(source, CodedField):
             codes = classes(source.class_id)
-            code = _random_code(spec, codes, source, context, rng, literal_bytes)
+            code = _random_code(spec, codes, source, context, rng, literal_bytes, wide)
             meaning = codes[code]
             if isinstance(meaning, LiteralCode):
                 literal_bytes = meaning.extra_bytes
@@ -182,8 +183,20 @@ def _encoding(
     return value | literal << 8 * entry.base_size
 
 
-_BOUNDS = {"matrix_a_fmt": 5, "matrix_b_fmt": 5, "cbsz": 5, "blgp": 5}
-"""Matrix formats from 5 upwards are reserved; LLVM prints operands of no meaning there."""
+_MATRIX_FORMATS = frozenset({"matrix_a_fmt", "matrix_b_fmt", "cbsz", "blgp"})
+_SELECTIONS = frozenset({"dst_sel", "src0_sel", "src1_sel"})
+
+
+def _bound(entry: Entry, role: str) -> int | None:
+    """The first value that LLVM cannot print sensibly, if there is one.
+
+    Matrix formats from 5 upwards are reserved, and so are SDWA selections from 7 upwards.
+    """
+    if role in _MATRIX_FORMATS and "F8F6F4" in entry.llvm_name:
+        return 5
+    if role in _SELECTIONS:
+        return 7
+    return 3 if role == "dst_unused" else None
 
 
 def _set_joined(value: int, runs: tuple[BitRun, ...], bits: int, free: int) -> int:
@@ -221,12 +234,13 @@ def _random_code(
     context: PrintContext,
     rng: random.Random,
     literal_bytes: int | None,
+    wide: bool,
 ) -> int:
     """A field value of the kinds that the operand takes, each kind as likely as the others.
 
     All literals of an instruction are one: once `literal_bytes` is known, no other size will do.
     """
-    kinds = _kinds(spec, codes, source, context)
+    kinds = _kinds(spec, codes, source, context, wide)
     other = "" if literal_bytes is None else f"literal {literal_bytes}"
     fitting = [
         kind for kind in sorted(kinds) if not kind.startswith("literal") or other in ("", kind)
@@ -234,18 +248,18 @@ def _random_code(
     return rng.choice(kinds[rng.choice(fitting)]) if fitting else 0
 
 
-_known_kinds: dict[tuple[int, str, bool, PrintContext], dict[str, list[int]]] = {}
+_known_kinds: dict[tuple[int, str, bool, bool, PrintContext], dict[str, list[int]]] = {}
 
 
 def _kinds(
-    spec: OperandSpec, codes: OperandClass, source: CodedField, context: PrintContext
+    spec: OperandSpec, codes: OperandClass, source: CodedField, context: PrintContext, wide: bool
 ) -> dict[str, list[int]]:
-    key = (id(codes), spec.register_class, bool(spec.operand_type), context)
+    key = (id(codes), spec.register_class, bool(spec.operand_type), wide, context)
     found = _known_kinds.get(key)
     if found is None:
         found = {}
         for number, code in enumerate(codes):
-            kind = _kind(spec, code, source, context)
+            kind = _kind(spec, code, source, context, wide)
             if kind is not None:
                 found.setdefault(kind, []).append(number)
         if "literal 0" in found:  # of the codes for a shared literal, the lower one is for 64 bits
@@ -255,13 +269,16 @@ def _kinds(
 
 
 def _kind(
-    spec: OperandSpec, code: OperandCode, source: CodedField, context: PrintContext
+    spec: OperandSpec, code: OperandCode, source: CodedField, context: PrintContext, wide: bool
 ) -> str | None:
+    """`wide`: the encoding may select more registers than `source` says, and they must exist."""
     if isinstance(code, RegisterCode):
         width = source.width if code.width is None else code.width
         if not in_class(code, width, spec.register_class, context.target):
             return None
         if code.file in "s-" and code.index != 254 and not _takes_scalars(spec.register_class):
+            return None
+        if code.file in "va" and code.index + max(width, 16 if wide else 1) > 256:
             return None
         special = code.file == "s" and code.index >= 102
         return f"register {code.file}{' special' if special else ''}"

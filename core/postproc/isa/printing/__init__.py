@@ -87,7 +87,7 @@ def print_instruction(
     return text.rstrip()
 
 
-def print_operand(entry: Entry, value: OperandValue, context: PrintContext) -> str:
+def print_operand(value: OperandValue, entry: Entry, context: PrintContext) -> str:
     """One operand alone, without its modifiers."""
     return Fields(entry, (value,), context).plain(value.spec.role)
 

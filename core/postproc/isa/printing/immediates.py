@@ -97,6 +97,13 @@ def _packed(form: str) -> Callable[[int], str]:
     return show
 
 
+def _as_splat(value: int) -> str:
+    """A packed operand that takes one half for both, in the low half or in both."""
+    low, high = value & 0xFFFF, value >> 16 & 0xFFFF
+    name = INLINE_FLOATS["f16"].get(low) if high in (0, low) else None
+    return name or _packed("")(value)
+
+
 _BY_TYPE: dict[str, Callable[[int], str]] = {
     "i16": _as_i16,
     "f16": _as_f16,
@@ -122,8 +129,10 @@ def base_type(operand_type: str) -> str:
 def immediate(value: OperandValue, target: TargetFacts) -> str:
     """An inline constant or a plain immediate."""
     kind = value.spec.operand_type
-    if kind in ("pcrel",):
+    if kind == "pcrel":
         return str(value.value)
+    if kind == "v2f16s":
+        return _as_splat(value.value)
     return _BY_TYPE.get(base_type(kind), _as_32)(value.value)
 
 

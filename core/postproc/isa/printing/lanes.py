@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from postproc.isa.model import CodedField, Entry
 from postproc.isa.printing.fields import Fields, OperandPrinter
 
 __all__ = ["DPP_RANGES", "DPP_SINGLE", "SDWA_SELECTS", "SDWA_UNUSED", "TRAILING"]
@@ -34,9 +35,20 @@ SDWA_UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
 _BEFORE_GFX10_ONLY = {0x130, 0x134, 0x138, 0x13C, 0x142, 0x143}
 
 
+def _has_double_width(entry: Entry) -> bool:
+    return any(
+        spec.role in ("vdst", "src0", "src1")
+        and isinstance(spec.source, CodedField)
+        and spec.source.width == 2
+        for spec in entry.operands
+    )
+
+
 def dpp_control(fields: Fields, role: str) -> str:
     code = fields.number(role)
     target = fields.target
+    if not 0x150 <= code <= 0x15F and _has_double_width(fields.entry) and target.is_gfx90a:
+        return "  /* DP ALU dpp only supports row_newbcast */"
     if code <= 0xFF:
         lanes = ",".join(str(code >> shift & 3) for shift in (0, 2, 4, 6))
         return f" quad_perm:[{lanes}]"

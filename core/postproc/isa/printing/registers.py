@@ -2,7 +2,8 @@
 """Register names, as LLVM spells them.
 
 Scalar registers are numbered by their hardware code (`postproc.isa.model.RegisterCode`); which
-codes carry names depends on the generation (LLVM: SIRegisterInfo.td).
+codes carry names depends on the generation (LLVM: SIRegisterInfo.td).  LLVM's disassembler names
+a code after the register of any generation, so `null` appears on GFX9 too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ _TTMP = 108
 _HALVES = ("", ".l", ".h")
 
 _APERTURES = {
+    230: "src_flat_scratch_base_lo",
+    231: "src_flat_scratch_base_hi",
     235: "src_shared_base",
     236: "src_shared_limit",
     237: "src_private_base",
@@ -44,13 +47,9 @@ def special_registers(target: TargetFacts) -> dict[tuple[int, int], str]:
         names |= {(code, 1): f"{name}_lo", (code + 1, 1): f"{name}_hi"}
     m0, null = (125, 124) if major >= 11 else (124, 125)
     names[m0, 1] = "m0"
-    if major >= 10:
-        names |= {(null, width): "null" for width in range(1, 33)}
+    names |= {(null, width): "null" for width in range(1, 33)}
     for code, name in (_APERTURES | _SOURCES).items():
         names |= {(code, width): name for width in (1, 2)}
-    if target.is_gfx1250:
-        names |= {(230, 1): "src_flat_scratch_base_lo", (231, 1): "src_flat_scratch_base_hi"}
-        names |= {(230, 2): "src_flat_scratch_base_lo"}
     return names
 
 
@@ -98,7 +97,7 @@ _CLASS_FILES = {
     "VRegOrLds": "v",
 }
 _EXEC_LO, _EXEC_HI, _LDS_DIRECT = 126, 127, 254
-_INLINE_VALUES = frozenset((*_APERTURES, *(c for c in _SOURCES if c != _LDS_DIRECT), 230, 231))
+_INLINE_VALUES = frozenset((*_APERTURES, *(c for c in _SOURCES if c != _LDS_DIRECT)))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -115,7 +114,7 @@ def in_class(code: RegisterCode, width: int, name: str, target: TargetFacts) -> 
     bits, *traits = rest.split("_")
     if code.file == "s":
         if code.index not in _INLINE_VALUES and max(width, 1) != max(int(bits) // 32, 1):
-            return target.major >= 10 and code.index == (124 if target.major >= 11 else 125)
+            return code.index == (124 if target.major >= 11 else 125)
         return _scalar_in_class(code.index, kind, files, traits, target)
     if code.file not in files:
         return False
@@ -132,7 +131,7 @@ def _scalar_in_class(
     if index in _INLINE_VALUES:
         return True
     null = 124 if target.major >= 11 else 125
-    if target.major >= 10 and index == null:
+    if index == null:
         return True
     if index == _LDS_DIRECT:
         return kind in ("SRegOrLds", "VRegOrLds", "VS")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Source modifiers: neg, abs, sext, op_sel and the packed forms.
 
-`src*_modifiers` are bit sets (LLVM: SISrcMods): 1 neg or sext, 2 abs or neg_hi, 4 op_sel,
-8 op_sel_hi, or for the first source the op_sel of the destination.
+`src*_modifiers` are bit sets (LLVM: SISrcMods): 1 neg, 2 abs or neg_hi, 4 op_sel, 8 op_sel_hi
+or for the first source the op_sel of the destination, 16 sext.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from postproc.isa.printing.fields import Fields, OperandPrinter
 
 __all__ = ["POSITIONAL", "TRAILING"]
 
-NEG = SEXT = 1
+NEG = 1
 ABS = NEG_HI = 2
 OP_SEL = 4
 OP_SEL_HI = DST_OP_SEL = 8
+SEXT = 16
 
 _SOURCES = ("src0", "src1", "src2")
 
@@ -58,16 +59,10 @@ def _packed(name: str, bit: int) -> OperandPrinter:
         entry = fields.entry
         flags = entry.ts_flags
         roles = {spec.role for spec in entry.operands}
-        default = int(bit == OP_SEL_HI)
-        modifiers = []
-        matrix = "WMMA" in flags or "SWMMAC" in flags
-        for source in _SOURCES:
-            if source not in roles and not matrix:
-                break
-            has_modifiers = f"{source}_modifiers" in roles
-            modifiers.append(
-                fields.number(f"{source}_modifiers") if has_modifiers else default * bit
-            )
+        # WMMA always has three; a source without modifiers (or an absent one) counts as 0
+        present = [number for number, source in enumerate(_SOURCES) if source in roles]
+        count = 3 if {"WMMA", "SWMMAC"} & flags else max(present, default=-1) + 1
+        modifiers = [fields.number(f"{source}_modifiers") for source in _SOURCES[:count]]
         bits = [int(bool(found & bit)) for found in modifiers]
         usual = int(bit == OP_SEL_HI and "PACKED" in flags)
         selects_half = bit == OP_SEL and "VOP3_OPSEL" in flags and bool({"vdst", "sdst"} & roles)

@@ -63,6 +63,11 @@ def renamed(name: str, mask: int = -1) -> OperandPrinter:
     return show
 
 
+def always(name: str) -> OperandPrinter:
+    """` name:5`, also for 0."""
+    return lambda fields, role: f" {name}:{fields.number(role)}"
+
+
 def truth_table(fields: Fields, role: str) -> str:
     """` bitop3:5`, in hexadecimal above ten; nothing for 0."""
     value = fields.number(role)
@@ -151,8 +156,8 @@ TRAILING: dict[str, OperandPrinter] = {
     "matrix_b_scale": matrix_name("scale"),
     "matrix_a_scale_fmt": matrix_name("scale_fmt"),
     "matrix_b_scale_fmt": matrix_name("scale_fmt"),
-    "wait_exp": renamed("wait_exp", 7),
-    "wait_vdst": renamed("wait_vdst", 15),
-    "wait_va_vdst": renamed("wait_va_vdst", 15),
-    "wait_vm_vsrc": renamed("wait_vm_vsrc", 15),
+    "wait_exp": always("wait_exp"),
+    "wait_vdst": always("wait_vdst"),
+    "wait_va_vdst": always("wait_va_vdst"),
+    "wait_vm_vsrc": always("wait_vm_vsrc"),
 }
