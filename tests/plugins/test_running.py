@@ -127,3 +127,26 @@ def test_a_traceback_is_shown_on_demand(postproc: Run, source: Path, tmp_path: P
     result = postproc(source, "--config", config, "--dry-run", "-v")
     assert "Traceback" in result.stderr
     assert "postproc_sample.py" in result.stderr
+
+
+def test_a_plugin_may_add_a_subcommand(postproc: Run) -> None:
+    assert postproc("greet").stdout == "hello\n"
+    assert postproc("greet", "--loudly").stdout == "HELLO\n"
+    assert postproc("greet", environment={"POSTPROC_DISABLE_PLUGIN_AUTOLOAD": "1"}).returncode == 2
+
+
+def test_a_plugin_may_open_its_own_container(postproc: Run, source: Path, tmp_path: Path) -> None:
+    wrapped, plain = tmp_path / "k.wrapped", source
+    wrapped.write_bytes(b"WRAPPED!" + plain.read_bytes())
+    outputs = tmp_path / "1", tmp_path / "2"
+    assert postproc(wrapped, "-p", "sample", "-o", outputs[0]).returncode == 3
+    result = postproc(wrapped, "-p", "sample", "-p", "extras", "-o", outputs[0])
+    assert result.returncode == 0, result.stderr
+    assert postproc(plain, "-p", "sample", "-o", outputs[1]).returncode == 0
+    assert outputs[0].read_bytes() == b"WRAPPED!" + outputs[1].read_bytes()
+
+
+def test_a_plugin_may_add_to_the_report(postproc: Run, source: Path, tmp_path: Path) -> None:
+    report = tmp_path / "r.json"
+    postproc(source, "-p", "rival", "-p", "extras", "--dry-run", "--report", report)
+    assert json.loads(report.read_text())["files"][0]["plugins"] == {"extras": {"sites": 4}}

@@ -103,10 +103,12 @@ def _write_text(view: ObjectView, only: str | None, out: TextIO) -> None:
 
 
 def _labels(code_object: CodeObject, section: Section) -> dict[int, list[str]]:
+    """Names by offset; a section that begins without one begins with its own."""
     labels: dict[int, list[str]] = {}
     for function in code_object.functions:
         if function.section_index == section.index:
             labels.setdefault(function.offset, []).append(function.name)
+    labels.setdefault(0, [section.name])
     return labels
 
 

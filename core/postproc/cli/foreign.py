@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -16,11 +17,12 @@ __all__ = ["run_foreign"]
 
 def run_foreign(name: str, rest: Sequence[str]) -> int:
     """Run a plugin's subcommand.  Raises UsageError if no plugin has it."""
-    from postproc.plugins import Plugins, Selection
+    from postproc.plugins import AUTOLOAD_VARIABLE, Plugins, Selection
 
     plugins = Plugins(Selection())
-    for warning in plugins.load_available():
-        print(f"postproc: warning: {warning}", file=sys.stderr)
+    if not os.environ.get(AUTOLOAD_VARIABLE):
+        for warning in plugins.load_available():
+            print(f"postproc: warning: {warning}", file=sys.stderr)
     parser = argparse.ArgumentParser(prog="postproc", allow_abbrev=False)
     subcommands = parser.add_subparsers()
     plugins.call("postproc_cli", subcommands=subcommands)

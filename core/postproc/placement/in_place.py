@@ -53,8 +53,7 @@ class InPlace:
         refusal = _moved_pc(view, section, layout) or _cut(view, section, merged, layout)
         if refusal is not None:
             return refusal
-        fill = view.isa.assemble_one(_FILL)
-        data = layout.data + fill * ((room - len(layout.data)) // len(fill))
+        data = layout.data + _fill(view, room - len(layout.data))
         before = len(interior(view, section, merged.window)) + 1
         return PlacedEdit(
             merged=merged,
@@ -65,6 +64,14 @@ class InPlace:
             added_bytes=0,
             added_dynamic_instructions=len(view.isa.decode(data).offset) - before,
         )
+
+
+def _fill(view: ObjectView, size: int) -> bytes:
+    """`size` bytes of `s_nop 0`."""
+    if not size:
+        return b""
+    nop = view.isa.assemble_one(_FILL)
+    return nop * (size // len(nop))
 
 
 def _section(view: ObjectView, merged: MergedEdit) -> Section:
