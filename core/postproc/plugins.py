@@ -36,6 +36,9 @@ __all__ = ["AUTOLOAD_VARIABLE", "PluginRecord", "Plugins", "Selection"]
 
 AUTOLOAD_VARIABLE = "POSTPROC_DISABLE_PLUGIN_AUTOLOAD"
 
+_ANYTHING = (Exception, SystemExit)
+"""What a plugin may raise; one that calls `sys.exit` must not end the run as if all were well."""
+
 Status = Literal["active", "available", "blocked", "broken"]
 
 
@@ -253,7 +256,7 @@ class Plugins:
             self.register(name, self._import(name, entry), version, source)
         except ConfigError:
             raise
-        except Exception as error:  # the import runs foreign code: whatever it raises is its fault
+        except _ANYTHING as error:  # the import runs foreign code: whatever it raises is its fault
             if self._pluggy.has_plugin(name):
                 self._pluggy.unregister(name=name)
             reason = f"{type(error).__name__}: {error}"
@@ -327,7 +330,7 @@ def guarded(plugin: str, hook: str, function: Callable[..., Any], *arguments: An
         return tuple(result) if isinstance(result, Iterator) else result
     except PostprocError:
         raise
-    except Exception as error:  # foreign code: whatever it raises is reported under its name
+    except _ANYTHING as error:  # foreign code: whatever it raises is reported under its name
         raise PluginError(
             f"raised {type(error).__name__}: {error}",
             plugin=plugin,

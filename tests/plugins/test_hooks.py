@@ -203,6 +203,18 @@ def test_a_plugin_that_raises_half_way_through_an_iterator_is_named(
     assert isinstance(error.__cause__, KeyError)
 
 
+def test_a_plugin_cannot_end_the_run_by_exiting(
+    run_plugin: RunPlugin, code_object: CodeObject
+) -> None:
+    class Leaving:
+        @hookimpl
+        def postproc_prepare(self, context: PassContext) -> Proposal:
+            raise SystemExit(0)
+
+    with pytest.raises(PluginError, match="raised SystemExit"):
+        run_plugin(Leaving(), code_object)
+
+
 @pytest.mark.parametrize("result", [None, 7, [SimpleNamespace()]], ids=str)
 def test_a_pass_must_return_a_proposal(
     run_plugin: RunPlugin, code_object: CodeObject, result: object

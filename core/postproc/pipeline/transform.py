@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Transformation", "transform", "view_of"]
 
+_MOST_LISTED = 40
+"""Refused sites that the message of a failed transaction names."""
+
 _MOST_ROUNDS = 1000
 """Rounds of recovery; facts only ever grow, so one that never settles is a plugin's defect."""
 
@@ -269,10 +272,18 @@ def _fail_if_refused(run: Transformation, refused: Sequence[RefusedEdit]) -> Non
         kernel=site.symbol or None,
         offset=site.position.offset,
         instruction=site.mnemonic,
+        why=_listing([f"{_place(site)}: {refusal}" for site, refusal in lost]),
         refusals=tuple(
             Refusal(f"{_place(site)}: {refusal.reason}", refusal.evidence) for site, refusal in lost
         ),
     )
+
+
+def _listing(lines: Sequence[str]) -> str:
+    """The first lines; the report has them all."""
+    more = len(lines) - _MOST_LISTED
+    rest = [f"and {more} more, which --report FILE lists"] if more > 0 else []
+    return "\n    ".join([*lines[:_MOST_LISTED], *rest])
 
 
 def _withdrawn(outcome: SiteOutcome) -> SiteOutcome:
