@@ -68,6 +68,18 @@ class StraightLines:
     enters: NDArray[np.bool_]
     falls: NDArray[np.bool_]
 
+    def latest(self, marked: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """For each instruction, the number of the last marked one before it in its line, else -1.
+
+        `marked` has one item an instruction.
+        """
+        count = len(marked)
+        last = np.full(count, -1, np.intp)
+        seen = np.maximum.accumulate(np.where(marked, np.arange(count), -1))
+        last[1:] = seen[:-1]
+        last[last < self.first] = -1
+        return last
+
     def reached_from_above(self, index: int) -> bool:
         """Whether the instruction before `index` may go on to it."""
         return index > 0 and bool(self.falls[index - 1])

@@ -7,7 +7,7 @@ Everything is asked of the arrays of `Decoded`; no instruction object is made.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
@@ -24,43 +24,42 @@ if TYPE_CHECKING:
 __all__ = ["Matches", "detect"]
 
 
+NO_ROW: Final = len(DEFECTS)
+"""The row of instructions that are no site."""
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """Sites of one section: `index` (intp) are instruction numbers in ascending order, `row`
-    (uint8) the rows of `DEFECTS` that they belong to."""
+    """Sites of one section: `row` (uint8) is the row of `DEFECTS` of each instruction."""
 
-    index: NDArray[np.intp]
     row: NDArray[np.uint8]
 
     def __iter__(self) -> Iterator[tuple[int, Defect]]:
-        for index, row in zip(self.index.tolist(), self.row.tolist(), strict=True):
+        """(number of the instruction, its row), in ascending order."""
+        found = np.flatnonzero(self.row != NO_ROW)
+        for index, row in zip(found.tolist(), self.row[found].tolist(), strict=True):
             yield index, DEFECTS[row]
 
     def __len__(self) -> int:
-        return len(self.index)
+        return int(np.count_nonzero(self.row != NO_ROW))
 
-    def rule_of(self, index: int) -> str | None:
-        """The rule that instruction `index` belongs to."""
-        rank = int(np.searchsorted(self.index, index))
-        if rank == len(self.index) or int(self.index[rank]) != index:
-            return None
-        return DEFECTS[int(self.row[rank])].rule
+    def first_between(self, start: int, stop: int) -> Defect | None:
+        """The row of the first site among the instructions `start` to `stop - 1`."""
+        found = np.flatnonzero(self.row[start:stop] != NO_ROW)
+        return DEFECTS[int(self.row[start + int(found[0])])] if found.size else None
 
 
 def detect(decoded: Decoded, config: Config) -> Matches:
     """All sites under `config`, each with the first row of the table that holds for it."""
     whole = len(decoded.code) // 4 * 4
     words = np.frombuffer(decoded.code[:whole], np.dtype("<u4"))
-    none = len(DEFECTS)
-    owner = np.full(len(decoded), none, np.uint8)
+    owner = np.full(len(decoded), NO_ROW, np.uint8)
     for row, defect in enumerate(DEFECTS):
         if getattr(config, defect.policy) in defect.inactive:
             continue
         found = decoded.where(decoded.isa.match(*defect.mnemonics))
         for test in defect.when:
             found = found[test.holds(words, (decoded.offset[found] // 4).astype(np.intp))]
-        found = found[owner[found] == none]
-        owner[found] = row
-    index = np.flatnonzero(owner != none)
-    return Matches(index, owner[index])
+        owner[found[owner[found] == NO_ROW]] = row
+    return Matches(owner)

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
+
+import numpy as np
 
 from postproc.codeobject import TextRange
 from postproc.transaction import Claim, Edit, SiteOutcome, Snippet
@@ -12,6 +14,8 @@ from postproc_hotswap.defects import Defect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
 
     from postproc.codeobject import Section
     from postproc.isa import Decoded
@@ -37,6 +41,7 @@ class Text:
     decoded: Decoded
     matches: Matches
     flow: TextFlow
+    _latest: dict[tuple[str, ...], NDArray[np.intp]] = field(default_factory=dict)
 
     @property
     def config(self) -> Config:
@@ -48,6 +53,17 @@ class Text:
     def lines(self) -> StraightLines:
         """The straight lines of this section."""
         return self.flow.lines[self.section.index]
+
+    def latest(self, mnemonics: tuple[str, ...], index: int) -> int | None:
+        """The last instruction with one of the mnemonics (shell patterns) before instruction
+        `index` in its straight line."""
+        found = self._latest.get(mnemonics)
+        if found is None:
+            marked = np.zeros(len(self.decoded), bool)
+            marked[self.decoded.where(self.decoded.isa.match(*mnemonics))] = True
+            found = self._latest[mnemonics] = self.lines.latest(marked)
+        last = int(found[index])
+        return None if last < 0 else last
 
     def window(self, index: int, last: int | None = None) -> TextRange:
         """The bytes of instruction `index`, or of those from `index` to `last`."""

@@ -25,8 +25,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from postproc.errors import Refusal
 from postproc.transaction import Claim, ClaimMode
 from postproc_hotswap.encodings import S_NOP_0
@@ -52,11 +50,11 @@ FAMILIES: Final = {
 """What may share a clause; COMGR's families."""
 
 _EARLIER: Final = {
-    "vector memory": ("vector memory",),
-    "flat": ("vector memory", "flat"),
-    "scalar load": ("vector memory",),
+    "vector memory": FAMILIES["vector memory"],
+    "flat": FAMILIES["vector memory"] + FAMILIES["flat"],
+    "scalar load": FAMILIES["vector memory"],
 }
-"""Which families must have been executed before a clause of each family."""
+"""What must have been executed before a clause of each family."""
 
 
 def treat(text: Text, index: int, defect: Defect) -> Iterable[Finding]:
@@ -91,26 +89,15 @@ def _prove(text: Text, index: int) -> tuple[int, int, str] | Refusal:
         return Refusal("its members are not of one family")
     if len({_scope(decoded, i) for i in members}) > 1:
         return Refusal("its members have different cache scopes")
-    touched = next((text.matches.rule_of(i) for i in members if text.matches.rule_of(i)), None)
+    touched = text.matches.first_between(index + 1, last + 1)
     if touched is not None:
-        return Refusal(f"one of its members is a site of rule {touched}")
+        return Refusal(f"one of its members is a site of rule {touched.rule}")
     if text.flow.unresolved:
         return Refusal("a computed transfer of control has unknown targets")
-    earlier = _earlier(text, index, family)
+    earlier = text.latest(_EARLIER[family], index)
     if earlier is None:
         return Refusal("it may hold the first vector memory operation")
     return last, earlier, family
-
-
-def _earlier(text: Text, index: int, family: str) -> int | None:
-    """The last fitting operation before `index` in its straight line."""
-    decoded = text.decoded
-    first = int(text.lines.first[index])
-    patterns = tuple(p for name in _EARLIER[family] for p in FAMILIES[name])
-    fitting = np.append(decoded.isa.match(*patterns), False)
-    rows = np.minimum(decoded.opcode[first:index], decoded.isa.entries)
-    found = np.flatnonzero(fitting[rows])
-    return first + int(found[-1]) if found.size else None
 
 
 @lru_cache(maxsize=1 << 12)
