@@ -3,7 +3,7 @@
 .SUFFIXES:
 .PHONY: help demo test test-slow lint clean
 
-DEMO_INPUT = tests/corpus/gfx1250/async1250_O3.co
+DEMO_INPUT = tests/corpus/gfx1250/cluster_O3.co
 
 help:
 	@echo "make demo       install into .venv and rewrite a gfx1250 kernel, with its report"

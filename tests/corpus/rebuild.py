@@ -154,6 +154,7 @@ DEBUG = ("-O2", "-g", "-gdwarf-5")
 RECIPES: dict[str, Recipe] = {
     "gfx1250/async1250_O3.co": hip("gfx1250", "async1250.hip", "-O3"),
     "gfx1250/async1250_O0_g.co": hip("gfx1250", "async1250.hip", "-O0", "-g"),
+    "gfx1250/cluster_O3.co": hip("gfx1250", "cluster.hip", "-O3"),
     "gfx1250/gfx1250_O3.co": hip("gfx1250", "gfx1250.hip", "-O3"),
     "gfx1250/gfx1250_O2_g.co": hip("gfx1250", "gfx1250.hip", *DEBUG),
     "gfx1250/calls_cov4.co": hip("gfx1250", "calls.hip", "-O3", "-mcode-object-version=4"),
