@@ -203,6 +203,16 @@ def test_edits_of_one_label_stand_or_fall_together() -> None:
     assert sorted(r.edit.site.rule for r in result.refused) == ["inner", "outer"]
 
 
+def test_a_conflict_between_two_of_one_label_refuses_all_of_them() -> None:
+    outer = edit("h", 0, 16, "x", span(4, 16), composes="l", rule="outer")
+    one = edit("h", 4, 12, "y", composes="l", rule="one")
+    other = edit("h", 8, 16, "z", composes="l", rule="other")
+    result = settle(outer, one, other)
+    assert result.accepted == ()
+    assert {r.edit.site.rule for r in result.refused} == {"outer", "one", "other"}
+    assert "two edits of h" in result.refused[0].refusal.reason
+
+
 def test_probes_of_different_owners_share_an_instruction_in_a_fixed_order() -> None:
     one = edit("a", 0, 4, "probe a", span(0, 4), composes=ANYONE)
     two = edit("b", 0, 4, "probe b", span(0, 4), composes=ANYONE)
