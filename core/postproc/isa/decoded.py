@@ -87,20 +87,20 @@ class Decoded:
     def printed_vgpr_msb(self) -> NDArray[np.uint8]:
         """The bank mode in which llvm-objdump prints each instruction.
 
-        It follows `s_set_vgpr_msb` in order of address and starts anew at each symbol.  That is
-        how the text looks, and no proof of the mode at run time.
+        It follows `s_set_vgpr_msb` in order of address and starts anew at each symbol, behind
+        each terminator and behind each `unknown`.  That is how the text looks, and no proof of the
+        mode at run time.
         """
         mode = np.zeros(len(self), np.uint8)
         setters = self.where(self.isa.match("s_set_vgpr_msb"))
         if not setters.size:
             return mode
-        starts = np.searchsorted(self.offset, self._restarts * 4)
-        at = np.concatenate([starts, setters + 1])
-        low_byte = np.frombuffer(self.code, np.uint8)[self.offset[setters]]
-        new = np.concatenate([np.zeros(starts.size, np.uint8), low_byte])
-        # where both fall together, the symbol wins
-        kind = np.concatenate([np.ones(starts.size, np.int8), np.zeros(setters.size, np.int8)])
-        order = np.lexsort((kind, at))
+        symbols = np.searchsorted(self.offset, self._restarts * 4)
+        ends = np.append(self.where(self.isa.terminators), self.unknown) + 1
+        at = np.concatenate([setters + 1, ends, symbols])
+        new = np.zeros(at.size, np.uint8)
+        new[: setters.size] = np.frombuffer(self.code, np.uint8)[self.offset[setters]]
+        order = np.argsort(at, kind="stable")
         at, new = at[order], new[order]
         last = np.searchsorted(at, np.arange(len(self)), side="right") - 1
         mode[last >= 0] = new[last[last >= 0]]

@@ -100,6 +100,13 @@ class Isa:
         """`Flag` bits of each entry."""
         return np.array([classify(self.entry(i)) for i in range(self.entries)], np.uint32)
 
+    @cached_property
+    def terminators(self) -> NDArray[np.bool_]:
+        """Which entries LLVM calls terminators (branches, ends)."""
+        return np.array(
+            ["terminator" in self.entry(i).desc_flags for i in range(self.entries)], bool
+        )
+
     @lru_cache(maxsize=1 << 13)  # noqa: B019  (instruction sets live as long as the process)
     def flags_of(self, number: int) -> Flag:
         return classify(self.entry(number))
