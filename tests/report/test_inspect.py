@@ -15,6 +15,8 @@ from rich.console import Console
 from postproc.containers import open_container
 from postproc.report.inspect import InspectDocument, inspect_document, render, schema
 
+DOCS = Path(__file__).parents[2] / "docs"
+
 
 @pytest.fixture
 def document(corpus: Path) -> InspectDocument:
@@ -113,6 +115,11 @@ def test_every_object_fits_the_schema(corpus_object: Path) -> None:
     encoded = msgspec.json.encode(document)
     assert msgspec.json.decode(encoded, type=InspectDocument) == document
     assert json.loads(encoded)["schema"] == "postproc.inspect/1"
+
+
+def test_schema_of_the_documentation_is_current() -> None:
+    """To write it anew: `python -m postproc.report.inspect > docs/inspect.schema.json`."""
+    assert json.loads((DOCS / "inspect.schema.json").read_text()) == schema()
 
 
 def test_schema_describes_each_structure() -> None:

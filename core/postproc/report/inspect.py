@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a file holds, `postproc.inspect/1`: its structures are its schema.
 
-docs/inspect.md explains it to readers.  Within version 1 fields are only ever added.  Offsets and
-sizes are bytes.
+docs/inspect.md explains it to readers, and docs/inspect.schema.json is what
+`python -m postproc.report.inspect` prints.  Within version 1 fields are only ever added.  Offsets
+and sizes are bytes.
 """
 
 from __future__ import annotations
@@ -313,3 +314,9 @@ def _section_table(item: CodeObjectDocument) -> RenderableType:
         numbers = (f"0x{n:x}" for n in (section.address, section.offset, section.size))
         table.add_row(escape(section.name), section.type, section.flags, *numbers)
     return table
+
+
+if __name__ == "__main__":
+    import json
+
+    print(json.dumps(schema(), indent=2))

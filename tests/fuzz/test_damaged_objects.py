@@ -12,11 +12,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from postproc.config import load
 from postproc.containers import open_container
 from postproc.errors import PostprocError
+from postproc.pipeline.files import Job, process_file
+from postproc.pipeline.session import RunSettings, Session
+from postproc.plugins import Selection
 from postproc.report.inspect import inspect_document
 
 CORPUS = Path(__file__).resolve().parents[1] / "corpus"
+HOTSWAP = CORPUS.parents[1] / "configs" / "hotswap.toml"
+GFX1250, ANY = "gfx1250", ""
 SMALL = 20_000
 SPREAD = 7919
 """A prime: hypothesis likes small numbers, which would only ever damage the magic number."""
@@ -24,10 +30,22 @@ INTERESTING = (0, 1, 2, 4, 7, 0x7F, 0x80, 0xFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 
 
 
 @cache
+def paths() -> tuple[Path, ...]:
+    """The small objects of the corpus."""
+    found = (path for path in CORPUS.rglob("*") if path.suffix in (".co", ".o", ".hsaco"))
+    return tuple(sorted(path for path in found if path.stat().st_size < SMALL))
+
+
+@cache
+def numbers(processor: str) -> tuple[int, ...]:
+    """Which of these are for a processor."""
+    return tuple(n for n, path in enumerate(paths()) if processor in (path.parent.name, ANY))
+
+
+@cache
 def originals() -> tuple[bytes, ...]:
-    """Small objects of the corpus, of all kinds."""
-    paths = sorted(p for p in CORPUS.rglob("*") if p.suffix in (".co", ".o", ".hsaco"))
-    return tuple(data for p in paths if len(data := p.read_bytes()) < SMALL)
+    """The bytes of these objects."""
+    return tuple(path.read_bytes() for path in paths())
 
 
 @cache
@@ -48,9 +66,9 @@ def headers(number: int) -> tuple[int, ...]:
 
 
 @st.composite
-def damaged(draw: st.DrawFn) -> bytes:
-    """A real object with bytes or words changed, and maybe cut or repeated."""
-    number = draw(st.integers(0, len(originals()) - 1))
+def damaged(draw: st.DrawFn, processor: str = ANY) -> bytes:
+    """A real object with bytes or words changed, and maybe cut or made longer."""
+    number = draw(st.sampled_from(numbers(processor)))
     data = bytearray(originals()[number])
     places = headers(number)
     for _ in range(draw(st.integers(1, 8))):
@@ -86,42 +104,83 @@ def touch_everything(data: bytes) -> None:
     inspect_document(container)
 
 
+@pytest.fixture(scope="module")
+def session() -> Session:
+    """A run with `hotswap`, configured as a user would."""
+    config = load([HOTSWAP])
+    return Session.open(RunSettings(config, Selection.of(config), dry_run=True))
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for inputs."""
+    return tmp_path_factory.mktemp("damaged")
+
+
+def rewrite(data: bytes, session: Session, folder: Path) -> None:
+    """The whole run but for writing: it is done, the input is damaged, or an edit is refused."""
+    path = folder / "damaged.co"
+    path.write_bytes(data)
+    result = process_file(Job(path, folder / "output.co"), session)
+    assert result.report.exit_status in (0, 3, 4), result.trace
+
+
 COMMON = {"suppress_health_check": list(HealthCheck), "deadline": None}
 
 
 @settings(max_examples=500, **COMMON)  # type: ignore[arg-type]  # a dict of settings
 @given(damaged())
-def test_500_damaged_objects(data: bytes) -> None:
+def test_500_are_read(data: bytes) -> None:
     touch_everything(data)
+
+
+@settings(max_examples=500, **COMMON)  # type: ignore[arg-type]  # a dict of settings
+@given(data=damaged(GFX1250))
+def test_500_are_rewritten(data: bytes, session: Session, scratch: Path) -> None:
+    rewrite(data, session, scratch)
 
 
 @pytest.mark.slow
 @settings(max_examples=20_000, **COMMON)  # type: ignore[arg-type]  # a dict of settings
 @given(damaged())
-def test_20000_damaged_objects(data: bytes) -> None:
+def test_20000_are_read(data: bytes) -> None:
     touch_everything(data)
 
 
-def flip_bits(seed: int) -> bytes:
-    """A real object with one to four bits flipped where structure stands."""
+@pytest.mark.slow
+@settings(max_examples=20_000, **COMMON)  # type: ignore[arg-type]  # a dict of settings
+@given(data=damaged(GFX1250))
+def test_20000_are_rewritten(data: bytes, session: Session, scratch: Path) -> None:
+    rewrite(data, session, scratch)
+
+
+def flip_bits(seed: int, processor: str, *, structure: bool) -> bytes:
+    """A real object with one to four bits flipped, anywhere or where structure stands."""
     chance = random.Random(seed)
-    number = chance.randrange(len(originals()))
+    number = chance.choice(numbers(processor))
     data = bytearray(originals()[number])
+    places = headers(number) if structure else range(len(data))
     for _ in range(chance.randint(1, 4)):
-        data[chance.choice(headers(number))] ^= 1 << chance.randrange(8)
+        data[chance.choice(places)] ^= 1 << chance.randrange(8)
     return bytes(data)
 
 
-def test_500_objects_with_flipped_bits() -> None:
+def test_500_with_flipped_bits_are_read() -> None:
     for seed in range(500):
-        touch_everything(flip_bits(seed))
+        touch_everything(flip_bits(seed, ANY, structure=True))
+
+
+def test_200_with_flipped_bits_are_rewritten(session: Session, scratch: Path) -> None:
+    for seed in range(200):
+        rewrite(flip_bits(seed, GFX1250, structure=seed % 2 == 0), session, scratch)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("thousand", range(20))
-def test_20000_objects_with_flipped_bits(thousand: int) -> None:
+def test_20000_with_flipped_bits(thousand: int, session: Session, scratch: Path) -> None:
     for seed in range(1000 * thousand, 1000 * thousand + 1000):
-        touch_everything(flip_bits(seed))
+        touch_everything(flip_bits(seed, ANY, structure=True))
+        rewrite(flip_bits(seed, GFX1250, structure=seed % 2 == 0), session, scratch)
 
 
 @settings(max_examples=100, **COMMON)  # type: ignore[arg-type]  # a dict of settings
