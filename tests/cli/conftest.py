@@ -24,6 +24,7 @@ class Config(msgspec.Struct, frozen=True):
     refuse: bool = False
     grow: bool = False
     warn: bool = False
+    distrust: bool = False
 
 @hookimpl
 def postproc_config_schema():
@@ -46,6 +47,10 @@ def postproc_prepare(context):
                     Edit(site=site, window=window, snippet=snippet, required=not config.grow)
                 )
     return Proposal(edits, outcomes, warnings=["nothing matches"] if config.warn else [])
+
+@hookimpl
+def postproc_verify(context):
+    return ["I do not like it"] if context.config.distrust else []
 '''
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

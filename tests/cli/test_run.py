@@ -122,6 +122,23 @@ def test_a_required_refusal_ends_in_4_and_names_every_site(
     assert {s["status"] for s in file["code_objects"][0]["passes"][0]["sites"]} == {"refused"}
 
 
+def test_a_refusal_of_the_verifier_ends_in_5_and_writes_nothing(
+    postproc: Run, source: Path, tmp_path: Path, configured: Configured
+) -> None:
+    out, report = tmp_path / "out.co", tmp_path / "r.json"
+    out.write_bytes(b"old")
+    config = configured("distrust = true")
+    result = postproc("-p", "undelay", "--config", config, source, "-o", out, "--report", report)
+    assert result.returncode == 5
+    assert "I do not like it" in result.stderr
+    assert out.read_bytes() == b"old"
+    [file] = json.loads(report.read_text())["files"]
+    assert (file["changed"], file["output"], file["exit_status"]) == (False, None, 5)
+    [item] = file["code_objects"][0]["passes"]
+    assert {site["status"] for site in item["sites"]} == {"refused"}
+    assert all(site["reason"].startswith("withdrawn") for site in item["sites"])
+
+
 def test_an_optional_edit_that_does_not_fit_is_refused_with_the_reason(
     postproc: Run, source: Path, tmp_path: Path, configured: Configured
 ) -> None:

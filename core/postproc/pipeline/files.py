@@ -98,7 +98,9 @@ def _process(job: Job, session: Session, progress: _Progress) -> None:
     _refuse_warnings(session, progress)
     produced = [run.produced for run in progress.runs]
     changed = any(run.changed for run in progress.runs)
-    result = container.rebuild([bytes(p.data) for p in produced if p is not None]) if changed else data
+    result = (
+        container.rebuild([bytes(p.data) for p in produced if p is not None]) if changed else data
+    )
     if job.output is not None and not session.settings.dry_run:
         started = time.perf_counter()
         if job.make_folder:
@@ -120,10 +122,13 @@ def _refuse_warnings(session: Session, progress: _Progress) -> None:
 
 def _result(session: Session, progress: _Progress, error: Exception | None) -> FileResult:
     runs = progress.runs
+    if error is not None:
+        for run in runs:
+            run.withdraw()
     report = FileReport(
         input=progress.input,
         output=progress.output,
-        changed=error is None and any(run.changed for run in runs),
+        changed=any(run.changed for run in runs),
         exit_status=_exit_status(error),
         error=None if error is None else ErrorReport(kind=type(error).__name__, message=str(error)),
         warnings=tuple(w for run in runs for w in run.warnings),

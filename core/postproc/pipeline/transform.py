@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Transformation", "transform", "view_of"]
 
+_WITHDRAWN = "withdrawn: the file failed, nothing of it is written"
+
 _MOST_LISTED = 40
 """Refused sites that the message of a failed transaction names."""
 
@@ -69,6 +71,17 @@ class Transformation:
             return False
         return not np.array_equal(np.asarray(produced.data), np.asarray(self.code_object.data))
 
+    def withdraw(self) -> None:
+        """The file has failed, so nothing of it is written: no site counts as rewritten."""
+        self.produced = None
+        for key, outcomes in self.passes.items():
+            self.passes[key] = tuple(
+                SiteOutcome(item.site, "refused", _WITHDRAWN, required=item.required)
+                if item.status == "rewritten"
+                else item
+                for item in outcomes
+            )
+
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Measure one phase."""
@@ -99,15 +112,7 @@ def transform(run: Transformation, session: Session) -> None:
     with run.phase("prepare"):
         proposals = _prepare(view, session)
     run.warnings += sorted({w for p in proposals.values() for w in p.warnings})
-    with run.phase("arbitrate"):
-        arbitration = arbitrate(proposals.values())
-        run.arbitration = arbitration
-    with run.phase("place"), _located(view):
-        ways = placements(session.settings.config.core.placement)
-        plan = place(view, arbitration.accepted, ways)
-    refused = [*arbitration.refused, *plan.refused]
-    _settle_outcomes(run, proposals, plan.placed, refused)
-    _fail_if_refused(run, refused)
+    arbitration, plan = _plan(run, view, proposals, session)
     if not plan.placed:
         run.produced = code_object
         return
@@ -118,6 +123,25 @@ def transform(run: Transformation, session: Session) -> None:
         produced = verify(code_object, data, run.record, view.isa)
         _verify_by_plugins(session, plan, produced, view)
     run.produced = produced
+
+
+def _plan(
+    run: Transformation,
+    view: ObjectView,
+    proposals: Mapping[tuple[str, str], Proposal],
+    session: Session,
+) -> tuple[Arbitration, Plan]:
+    """Arbitrate and place.  Raises RefusedError if anything required has no place."""
+    with run.phase("arbitrate"):
+        arbitration = arbitrate(proposals.values())
+        run.arbitration = arbitration
+    with run.phase("place"), _located(view):
+        ways = placements(session.settings.config.core.placement)
+        plan = place(view, arbitration.accepted, ways)
+    refused = [*arbitration.refused, *plan.refused]
+    _settle_outcomes(run, proposals, plan.placed, refused)
+    _fail_if_refused(run, refused)
+    return arbitration, plan
 
 
 def view_of(code_object: CodeObject) -> ObjectView:
@@ -264,8 +288,6 @@ def _fail_if_refused(run: Transformation, refused: Sequence[RefusedEdit]) -> Non
         return
     lost.sort(key=lambda item: (item[0].position.section, item[0].position.offset, item[0].rule))
     site = lost[0][0]
-    for key, outcomes in run.passes.items():
-        run.passes[key] = tuple(map(_withdrawn, outcomes))
     raise RefusedError(
         f"{len(lost)} required rewrite{'s were' if len(lost) > 1 else ' was'} refused",
         file=run.code_object.name,
@@ -284,13 +306,6 @@ def _listing(lines: Sequence[str]) -> str:
     more = len(lines) - _MOST_LISTED
     rest = [f"and {more} more, which --report FILE lists"] if more > 0 else []
     return "\n    ".join([*lines[:_MOST_LISTED], *rest])
-
-
-def _withdrawn(outcome: SiteOutcome) -> SiteOutcome:
-    if outcome.status != "rewritten":
-        return outcome
-    reason = "withdrawn: a required rewrite of the same object was refused"
-    return SiteOutcome(outcome.site, "refused", reason)
 
 
 def _place(site: Site) -> str:
