@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, final
 
+import numpy as np
+import numpy.typing as npt
+
 from postproc.codeobject.dynamic import dynamic_relocations, dynamic_symbols, read_dynamic
 from postproc.codeobject.elf import (
     SHT_DYNSYM,
@@ -36,7 +39,13 @@ from postproc.codeobject.notes import (
 )
 from postproc.codeobject.places import TextPosition
 from postproc.codeobject.relocations import RelocationTable, read_relocations
-from postproc.codeobject.symbols import EMPTY, SymbolTable, read_symbols
+from postproc.codeobject.symbols import (
+    EMPTY,
+    STT_NOTYPE,
+    STT_SECTION,
+    SymbolTable,
+    read_symbols,
+)
 from postproc.codeobject.targets import Target, decode_flags, disagreement
 
 __all__ = ["CodeObject"]
@@ -156,6 +165,31 @@ class CodeObject:
         """The bytes of a section; none if it occupies no file space."""
         size = section.size if section.has_bytes else 0
         return self.data[section.offset : section.offset + size]
+
+    def symbol_offsets(self, section: Section) -> npt.NDArray[np.intp]:
+        """Offsets in `section` where symbols stand, ascending and distinct; disassemblers begin
+        anew there."""
+        return np.unique(self._symbol_places(section)[1])
+
+    def labels(self, section: Section) -> dict[int, str]:
+        """The first untyped symbol (STT_NOTYPE) at each offset of `section` that has one; LLVM
+        prints its name as the target of a branch."""
+        rows, offsets = self._symbol_places(section)
+        untyped = self.symbols.type[rows] == STT_NOTYPE
+        found: dict[int, str] = {}
+        for row, offset in zip(rows[untyped].tolist(), offsets[untyped].tolist(), strict=True):
+            found.setdefault(offset, self.symbols.name(row))
+        return found
+
+    def _symbol_places(self, section: Section) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Rows of the symbols in `section`, section names apart, and their offsets in it."""
+        symbols = self.symbols
+        base = 0 if self.is_relocatable else section.address
+        inside = symbols.section == section.index if section.index >= 0 else symbols.section > 0
+        inside = inside & (symbols.type != STT_SECTION)
+        inside &= (symbols.value >= base) & (symbols.value - np.uint64(base) < section.size)
+        rows = np.flatnonzero(inside)
+        return rows, (symbols.value[rows] - np.uint64(base)).astype(np.intp)
 
     def position_of(self, address: int) -> TextPosition | None:
         """The executable byte at a virtual address; None if it is not code, or not linked yet."""

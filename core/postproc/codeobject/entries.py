@@ -211,18 +211,8 @@ class FunctionRows:
     def functions(self, kernels: Iterable[Kernel]) -> tuple[Function, ...]:
         """All functions in the order of their places, and the kernels that have no symbol."""
         unnamed = {(k.name, k.section_index, k.offset): k for k in kernels}
-        symbols, found = self._symbols, []
-        for row, section, offset, value, size, binding, name in zip(
-            self.rows.tolist(),
-            self.section.tolist(),
-            self.offset.tolist(),
-            symbols.value[self.rows].tolist(),
-            symbols.size[self.rows].tolist(),
-            symbols.binding[self.rows].tolist(),
-            symbols.names(self.rows.tolist()),
-            strict=True,
-        ):
-            del row
+        found = []
+        for name, section, offset, value, size, binding in self._columns():
             is_kernel = unnamed.pop((name, section, offset), None) is not None
             is_global = binding != STB_LOCAL
             found.append(
@@ -232,6 +222,19 @@ class FunctionRows:
             section, offset, address = kernel.section_index, kernel.offset, kernel.entry_address
             found.append(Function(kernel.name, section, offset, 0, address, True, True, False))
         return tuple(sorted(found, key=lambda f: (f.section_index, f.offset, f.size, f.name)))
+
+    def _columns(self) -> Iterable[tuple[str, int, int, int, int, int]]:
+        """Name, section, offset, value, size and binding of each."""
+        symbols, rows = self._symbols, self.rows
+        return zip(
+            symbols.names(rows.tolist()),
+            self.section.tolist(),
+            self.offset.tolist(),
+            symbols.value[rows].tolist(),
+            symbols.size[rows].tolist(),
+            symbols.binding[rows].tolist(),
+            strict=True,
+        )
 
 
 def find_entries(

@@ -26,7 +26,7 @@ _METADATA: Final = (NT_AMDGPU_METADATA, len(_OWNER))
 _NOTE: Final = struct.Struct("<III")
 
 _MAX_OVERLAP: Final = 4
-
+"""All segments of notes together are at most this many times as long as the file."""
 _KERNELS: Final = "amdhsa.kernels"
 _MERGED: Final = (_KERNELS, "amdhsa.printf")
 _STRINGS: Final = ("amdhsa.target",)
