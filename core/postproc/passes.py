@@ -139,10 +139,11 @@ class ObjectView:
         """The instructions of an executable section; its arrays are not writeable."""
         found = self._decoded.get(section.index)
         if found is None:
-            here = [
-                f.offset for f in self.code_object.functions if f.section_index == section.index
-            ]
-            found = self.isa.decode(self.code_object.code(section), here)
+            found = self.isa.decode(
+                self.code_object.code(section),
+                self.code_object.symbol_offsets(section),
+                self.code_object.labels(section),
+            )
             for array in (found.offset, found.size, found.opcode):
                 array.flags.writeable = False
             self._decoded[section.index] = found

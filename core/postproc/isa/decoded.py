@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, final
 
@@ -32,10 +32,13 @@ class Decoded:
         code: memoryview,
         arrays: tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint16]],
         restarts: NDArray[np.intp],
+        labels: Mapping[int, str],
     ) -> None:
         self.isa = isa
         self.code = code
         self.offset, self.size, self.opcode = arrays
+        self.labels = labels
+        """Names of offsets, printed as targets of branches."""
         self._restarts = restarts
 
     def __len__(self) -> int:
@@ -53,8 +56,9 @@ class Decoded:
         context = self.isa.print_context
         if self.isa.has_vgpr_banks:
             context = context.with_vgpr_msb(int(self.printed_vgpr_msb[index]))
+        data = bytes(self.code[start : start + size])
         return Instruction(
-            self.isa, int(self.opcode[index]), start, bytes(self.code[start : start + size]), context
+            self.isa, int(self.opcode[index]), start, data, context, self.labels
         )
 
     def index_at(self, offset: int) -> int:

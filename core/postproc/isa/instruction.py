@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, final
 
 from postproc.isa.flags import Flag
@@ -41,13 +43,20 @@ class Instruction:
     """A thin view; `offset` is in bytes from the start of the section, `data` the bytes."""
 
     def __init__(
-        self, isa: Isa, number: int, offset: int, data: bytes, context: PrintContext
+        self,
+        isa: Isa,
+        number: int,
+        offset: int,
+        data: bytes,
+        context: PrintContext,
+        labels: Mapping[int, str] = MappingProxyType({}),
     ) -> None:
         self.isa = isa
         self.opcode = number
         self.offset = offset
         self.data = data
         self._context = context
+        self._labels = labels
 
     @property
     def size(self) -> int:
@@ -100,12 +109,17 @@ class Instruction:
 
     @cached_property
     def text(self) -> str:
-        """LLVM's assembly, as `llvm-objdump -d` prints it."""
+        """LLVM's assembly, as `llvm-objdump -d` prints it.
+
+        Where the section was decoded with labels, a branch to one of them names it.
+        """
         if self.is_unknown:
             return unknown_text(self.data)
         from postproc.isa.printing import print_instruction
 
-        return print_instruction(self.entry, self.values, self._context)
+        text = print_instruction(self.entry, self.values, self._context)
+        label = self._labels.get(self.branch_offset) if self._labels else None
+        return text if label is None else f"{text.rpartition(' ')[0]} {label}"
 
     @cached_property
     def defs(self) -> tuple[str, ...]:
@@ -126,7 +140,7 @@ class Instruction:
     def flags(self) -> Flag:
         return Flag(0) if self.is_unknown else self.isa.flags_of(self.opcode)
 
-    @property
+    @cached_property
     def branch_offset(self) -> int | None:
         """Offset that a direct branch or call goes to; None for everything else."""
         for value in self.values:

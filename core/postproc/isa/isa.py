@@ -130,13 +130,16 @@ class Isa:
 
     # ------------------------------------------------------------ decode and assemble
     def decode(
-        self, code: bytes | memoryview, restarts: Sequence[int] | NDArray[np.intp] = ()
+        self,
+        code: bytes | memoryview,
+        restarts: Sequence[int] | NDArray[np.intp] = (),
+        labels: Mapping[int, str] | None = None,
     ) -> Decoded:
         """Decode a whole section, from its first byte on.
 
         `restarts` are offsets in bytes where an instruction must start (the symbols of the
         section); what would run over one is `unknown`.  Bytes behind the last whole dword are one
-        `unknown`.
+        `unknown`.  `labels` are names of offsets, to be printed as targets of branches.
         """
         view = memoryview(code).cast("B")
         count = len(view) // 4
@@ -149,7 +152,7 @@ class Isa:
             offset = np.append(offset, np.uint32(4 * count))
             size = np.append(size, np.uint8(rest))
             opcode = np.append(opcode, np.uint16(UNKNOWN))
-        return Decoded(self, view, (offset, size, opcode), again)
+        return Decoded(self, view, (offset, size, opcode), again, labels or {})
 
     @cached_property
     def assembler(self) -> Assembler:

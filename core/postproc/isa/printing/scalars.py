@@ -10,6 +10,7 @@ from postproc.isa.printing.names import hardware_registers, messages
 __all__ = [
     "DELAY_INSTRUCTIONS",
     "DELAY_SKIPS",
+    "INDEX_MODES",
     "POSITIONAL",
     "TRAILING",
     "VERSIONS",
@@ -46,7 +47,7 @@ VERSION_FLAGS = {
     0x8000: "UC_VERSION_MDP_BIT",
 }
 
-_INDEX_MODES = ("SRC0", "SRC1", "SRC2", "DST")
+INDEX_MODES = ("SRC0", "SRC1", "SRC2", "DST")
 
 
 def decimal(fields: Fields, role: str) -> str:
@@ -189,7 +190,7 @@ def index_mode(fields: Fields, role: str) -> str:
     code = fields.number(role)
     if code & ~0xF:
         return hex(code)
-    names = [name for bit, name in enumerate(_INDEX_MODES) if code >> bit & 1]
+    names = [name for bit, name in enumerate(INDEX_MODES) if code >> bit & 1]
     return f"gpr_idx({','.join(names)})"
 
 
