@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
@@ -80,9 +81,25 @@ class StraightLines:
         last[last < self.first] = -1
         return last
 
-    def reached_from_above(self, index: int) -> bool:
-        """Whether the instruction before `index` may go on to it."""
-        return index > 0 and bool(self.falls[index - 1])
+    @cached_property
+    def stretch(self) -> NDArray[np.intp]:
+        """For each instruction, the first of those that fall through to it, one after another."""
+        begins = np.ones(len(self.falls), bool)
+        begins[1:] = np.logical_not(self.falls[:-1])
+        return np.maximum.accumulate(np.where(begins, np.arange(len(begins)), 0))
+
+    @cached_property
+    def reached(self) -> NDArray[np.bool_]:
+        """For each instruction, whether control enters at it or earlier in its stretch.
+
+        What is not reached is data, padding, dead, or the target of an unresolved transfer.  Where
+        nothing at all enters a section, its beginning does.
+        """
+        enters = self.enters.copy()
+        enters[:1] |= not enters.any()
+        last = np.maximum.accumulate(np.where(enters, np.arange(len(enters)), -1))
+        found: NDArray[np.bool_] = last >= self.stretch
+        return found
 
 
 @final

@@ -5,8 +5,8 @@ A word that the tables do not know may be the beginning of an instruction of any
 even what is decoded behind it may be wrong.  It is harmless where control does not come:
 
   1. Zero words are padding wherever they stand: no instruction has a zero first dword.
-  2. Other unknown words are refused if control comes to them: by falling through from above, as an
-     entry, or as a branch target.
+  2. Other unknown words are refused if control comes to them: as an entry, as a branch target, or
+     by falling through from such a place.
   3. They are refused as well if nothing leads there, but a computed transfer of the object has
      unknown targets; the policy `data` takes them for data then.
   4. Where control arrives in the middle of a decoded instruction, the text was read out of step.
@@ -61,15 +61,9 @@ def doubtful(text: Text) -> NDArray[np.bool_]:
     unknown = _unknown(text)
     if not unknown.size:
         return np.zeros(count, bool)
-    begins = text.lines.enters.copy()
-    begins[1:] |= np.logical_not(text.lines.falls[:-1])
-    begins[:1] = True
-    stretch = np.cumsum(begins) - 1
-    with_unknown = np.zeros(int(stretch[-1]) + 1, bool)
-    with_unknown[stretch[unknown]] = True
-    not_entered = np.logical_not(text.lines.enters[begins])
-    found: NDArray[np.bool_] = (with_unknown & not_entered)[stretch]
-    return found
+    with_unknown = np.zeros(count, bool)
+    with_unknown[text.lines.stretch[unknown]] = True
+    return with_unknown[text.lines.stretch] & np.logical_not(text.lines.reached)
 
 
 def _unknown(text: Text) -> NDArray[np.intp]:
@@ -83,11 +77,10 @@ def _unknown(text: Text) -> NDArray[np.intp]:
 
 
 def _why_executed(text: Text, run: NDArray[np.intp]) -> str | None:
-    lines = text.lines
-    if lines.reached_from_above(int(run[0])):
-        return "and the instruction before it goes on to it"
-    if lines.enters[run].any():
+    if text.lines.enters[run].any():
         return "and it is an entry or the target of a branch"
+    if text.lines.reached[run].any():
+        return "and control falls through to it"
     if text.flow.unresolved and text.config.undecodable == "refuse":
         at = text.flow.unresolved[0].offset
         return f"and the computed transfer of control at 0x{at:x} may go to it"
