@@ -5,6 +5,7 @@
     ├── UsageError          2   the command line
     │   └── ConfigError     2   a configuration
     ├── MalformedInput      3   an input that cannot be read
+    ├── UnsupportedTarget   3   an input for a target that postproc does not know
     ├── RefusedError        4   a required edit cannot be made
     ├── VerificationError   5   the verifier refused the result
     ├── PluginError         1   a plugin raised
@@ -26,6 +27,7 @@ __all__ = [
     "PostprocError",
     "Refusal",
     "RefusedError",
+    "UnsupportedTarget",
     "UsageError",
     "VerificationError",
 ]
@@ -133,6 +135,12 @@ class MalformedInput(PostprocError):
     def reason(self) -> str:
         """What is wrong."""
         return self.what
+
+
+class UnsupportedTarget(PostprocError):
+    """A code object is sound, but nothing is known about the instructions of its target."""
+
+    exit_code = 3
 
 
 @final
