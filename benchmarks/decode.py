@@ -49,7 +49,9 @@ def texts(folders: list[Path], target: str) -> Iterator[bytes]:
 def linked(target: str, text: bytes, folder: Path) -> Path:
     """One code object whose `.text` is `text`."""
     (folder / "text.bin").write_bytes(text)
-    source = f'.amdgcn_target "amdgcn-amd-amdhsa--{target}"\n.text\n.globl f\n.type f,@function\nf:\n'
+    source = (
+        f'.amdgcn_target "amdgcn-amd-amdhsa--{target}"\n.text\n.globl f\n.type f,@function\nf:\n'
+    )
     (folder / "text.s").write_text(source + f'.incbin "{folder / "text.bin"}"\n')
     relocatable, linked_object = folder / "text.o", folder / "text.co"
     triple = ["-triple=amdgcn-amd-amdhsa", f"-mcpu={target}"]
@@ -137,7 +139,9 @@ def main() -> int:
     parser.add_argument("--megabytes", type=float, default=4)
     parser.add_argument("--repeat", type=int, default=6)
     parser.add_argument("--target", nargs="+", default=list(TARGETS))
-    parser.add_argument("--objects", nargs="+", type=Path, default=[p for p in OBJECTS if p.exists()])
+    parser.add_argument(
+        "--objects", nargs="+", type=Path, default=[p for p in OBJECTS if p.exists()]
+    )
     options = parser.parse_args()
     ratios = []
     for target in options.target:

@@ -59,9 +59,7 @@ def reference_decode(isa: Isa, code: bytes) -> list[tuple[int, int, int]]:
 
 def arrays(isa: Isa, code: bytes) -> list[tuple[int, int, int]]:
     text = isa.decode(code)
-    return list(
-        zip(text.offset.tolist(), text.size.tolist(), text.opcode.tolist(), strict=True)
-    )
+    return list(zip(text.offset.tolist(), text.size.tolist(), text.opcode.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)

@@ -57,9 +57,7 @@ class Decoded:
         if self.isa.has_vgpr_banks:
             context = context.with_vgpr_msb(int(self.printed_vgpr_msb[index]))
         data = bytes(self.code[start : start + size])
-        return Instruction(
-            self.isa, int(self.opcode[index]), start, data, context, self.labels
-        )
+        return Instruction(self.isa, int(self.opcode[index]), start, data, context, self.labels)
 
     def index_at(self, offset: int) -> int:
         """Number of the instruction that starts at byte `offset`; ValueError if none does."""

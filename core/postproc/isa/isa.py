@@ -6,7 +6,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, final
 
@@ -32,7 +32,7 @@ class UnsupportedTarget(MalformedInput):
     """No instruction table knows the processor."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def _table_file(name: str) -> TableFile:
     content = resources.files("postproc.isa").joinpath("data", f"{name}.isa").read_bytes()
     return TableFile(content)
@@ -57,7 +57,7 @@ def load(processor: str, wavefront_size: int | None = None) -> Isa:
     return _load(name, size)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _load(name: str, wavefront_size: int) -> Isa:
     return Isa(Tables(_table_file(name), wavefront_size))
 
@@ -146,7 +146,11 @@ class Isa:
         again = np.unique(np.asarray(restarts, np.intp))
         again = again[(again % 4 == 0) & (again >= 0) & (again < 4 * count)] // 4
         starts = decode_words(self._tables.decoder, padded_words(view), count, again)
-        offset, size, opcode = starts.index * np.uint32(4), starts.length * np.uint8(4), starts.entry
+        offset, size, opcode = (
+            starts.index * np.uint32(4),
+            starts.length * np.uint8(4),
+            starts.entry,
+        )
         rest = len(view) - 4 * count
         if rest:
             offset = np.append(offset, np.uint32(4 * count))

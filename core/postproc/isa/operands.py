@@ -176,9 +176,7 @@ def _literal(
     return OperandValue(spec, "literal", k_literal.value & 0xFFFFFFFF, literal_bytes=4)
 
 
-def _with_widths(
-    reader: _Reader, bits: tuple[int, ...], widths: tuple[int | None, ...]
-) -> _Reader:
+def _with_widths(reader: _Reader, bits: tuple[int, ...], widths: tuple[int | None, ...]) -> _Reader:
     """`reader` for an operand whose width some other bits select."""
 
     def read(value: int) -> OperandValue | None:

@@ -78,5 +78,7 @@ def joined_pairs(registers: Iterable[str]) -> tuple[str, ...]:
     for pair in PAIRS:
         halves = (f"{pair}_lo", f"{pair}_hi")
         if all(half in found for half in halves):
-            found = {(pair if name == halves[0] else name): None for name in found if name != halves[1]}
+            found = {
+                (pair if name == halves[0] else name): None for name in found if name != halves[1]
+            }
     return tuple(found)

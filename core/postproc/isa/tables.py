@@ -138,7 +138,9 @@ class DecoderTables:
             axis=1,
         )
 
-    def _join_lanes(self, arrays: dict[str, NDArray[Any]], entry: NDArray[np.intp], word: int) -> None:
+    def _join_lanes(
+        self, arrays: dict[str, NDArray[Any]], entry: NDArray[np.intp], word: int
+    ) -> None:
         kind = np.uint64 if word % 2 else np.uint32
         joined = {label: np.zeros(entry.size + 1, kind) for label in QUESTIONS}
         lanes = []
@@ -241,7 +243,9 @@ class Tables:
     def _data(self) -> dict[str, Any]:
         import msgspec
 
-        return cast("dict[str, Any]", msgspec.msgpack.decode(self._file.frame(self.wavefront_size, 2)))
+        return cast(
+            "dict[str, Any]", msgspec.msgpack.decode(self._file.frame(self.wavefront_size, 2))
+        )
 
     @cached_property
     def decoder(self) -> DecoderTables:
@@ -290,7 +294,9 @@ class Tables:
             llvm_name=strings[name],
             format=strings[form],
             base_size=int(self._arrays["base_size"][number]),
-            patterns=tuple((self._wide("mask", p), self._wide("value", p)) for p in patterns.tolist()),
+            patterns=tuple(
+                (self._wide("mask", p), self._wide("value", p)) for p in patterns.tolist()
+            ),
             operands=tuple(self._spec(s) for s in data["layouts"][layout]),
             ignored=tuple(BitRun(low, length) for low, length in ignored),
             implicit_defs=tuple(defs),
