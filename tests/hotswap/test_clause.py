@@ -62,6 +62,12 @@ NOT_FOLLOWING = "its members do not follow in one straight line"
         pytest.param(f"s_clause 0x1\n{TWO_LOADS}", FIRST, id="initial vector memory"),
         pytest.param(f"s_clause 0x1\n{SCALAR}", FIRST, id="initial scalar loads"),
         pytest.param(f"{FLAT}\ns_clause 0x1\n{TWO_LOADS}", FIRST, id="flat may go to LDS"),
+        pytest.param(
+            f"tensor_store_from_lds s[0:3], s[4:11]\ns_clause 0x1\n{TWO_LOADS}",
+            FIRST,
+            id="a tensor operation is none",
+        ),
+        pytest.param(f"global_inv\ns_clause 0x1\n{TWO_LOADS}", FIRST, id="an invalidation is none"),
         pytest.param(f"ds_load_b32 v1, v2\ns_clause 0x1\n{TWO_LOADS}", FIRST, id="DS is none"),
         pytest.param(
             f"s_branch .Lclause\n{LOAD}\n.Lclause:\ns_clause 0x0\n{LOAD}", FIRST, id="bypassed"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -89,6 +90,29 @@ def test_every_gfx1250_object_is_rewritten_or_refused(
     runs = [check(path, rewritten, left_for_a0) for path in gfx1250_objects]
     assert {run.exit_status for run in runs} == {0, 4}
     assert any(s.status == "rewritten" for run in runs for s in run.sites)
+
+
+WORDS = (0xBF850003, 0xBF820001, 0xEE19C002, 0xCC350000, 0xBEA04B02, 0xBFA00002, 0xBE9E4914)
+"""Clause, halt, cluster load, scale prefix, relative jump, branch, call."""
+
+
+def test_damaged_code_is_rewritten_or_refused(corpus: Path, rewritten: Rewritten) -> None:
+    """Whatever stands in the text: exit status 0 or 4, and a second run finds nothing."""
+    random = Random(20)
+    sources = [p.read_bytes() for p in sorted((corpus / "gfx1250").glob("[bcirt]*"))]
+    for _ in range(250):
+        data = bytearray(random.choice(sources))
+        section = random.choice(CodeObject.parse(data, "whole.co").executable_sections)
+        for _ in range(random.randint(1, 12)):
+            at = section.offset + 4 * random.randrange(section.size // 4)
+            word = random.choice((random.getrandbits(32), random.choice(WORDS)))
+            data[at : at + 4] = word.to_bytes(4, "little")
+        run = rewritten(CodeObject.parse(data, "damaged.co"))
+        assert run.exit_status in (0, 4), run.message
+        if run.produced is not None:
+            again = rewritten(CodeObject.parse(bytes(run.produced.data), "again.co"))
+            assert again.produced is not None, again.message
+            assert bytes(again.produced.data) == bytes(run.produced.data)
 
 
 @pytest.mark.needs_llvm
