@@ -118,8 +118,10 @@ class Instruction:
         from postproc.isa.printing import print_instruction
 
         text = print_instruction(self.entry, self.values, self._context)
-        label = self._labels.get(self.branch_offset) if self._labels else None
-        return text if label is None else f"{text.rpartition(' ')[0]} {label}"
+        target = self.branch_offset if self._labels else None
+        if target is None or target not in self._labels:
+            return text
+        return f"{text.rpartition(' ')[0]} {self._labels[target]}"
 
     @cached_property
     def defs(self) -> tuple[str, ...]:

@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 import numpy as np
 
-from postproc.errors import MalformedInput
+from postproc.errors import PostprocError
 from postproc.isa.decoded import Decoded
 from postproc.isa.decoding import UNKNOWN, decode_words, padded_words
 from postproc.isa.flags import Flag, classify
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
     from postproc.isa.assembling import Assembler
 
 
-class UnsupportedTarget(MalformedInput):
-    """No instruction table knows the processor."""
+class UnsupportedTarget(PostprocError):
+    """No instruction table knows the processor, or not with that wavefront size."""
+
+    exit_code: ClassVar[int] = 3
 
 
 @cache

@@ -149,11 +149,11 @@ class DecoderTables:
             table = arrays.get(f"lane_{name}")
             if table is None:
                 table = np.zeros(1 << length, np.uint8)
-            lanes.append((low, length, table.astype(kind) << kind(used)))
+            lanes.append((low, length, _shifted(table, kind, used)))
             for label, masks in joined.items():
                 mine = arrays.get(f"{label}_{name}")
                 if mine is not None:
-                    masks[:-1] |= mine[entry].astype(kind) << kind(used)
+                    masks[:-1] = masks[:-1] | _shifted(mine[entry], kind, used)
             used += int(table.max()).bit_length()
         if used > np.dtype(kind).itemsize * 8:
             raise ValueError(f"dword {word} needs {used} feature bits")
@@ -168,6 +168,10 @@ class DecoderTables:
             found = table.take((data >> np.uint32(low)) & np.uint32((1 << length) - 1))
             out = found if out is None else out | found
         return cast("NDArray[Any]", out)
+
+
+def _shifted(values: NDArray[Any], kind: type[np.unsignedinteger[Any]], by: int) -> NDArray[Any]:
+    return np.left_shift(values.astype(kind), kind(by))
 
 
 def _with_none(values: NDArray[Any], none: int) -> NDArray[Any]:
@@ -215,7 +219,7 @@ class TableFile:
             )
         offset, size = self._parts[str(wavefront_size)][number]
         decompressor = zstandard.ZstdDecompressor(dict_data=dictionary)
-        return cast("bytes", decompressor.decompress(self._frames[offset : offset + size]))
+        return decompressor.decompress(self._frames[offset : offset + size])
 
 
 class Tables:

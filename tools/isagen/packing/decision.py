@@ -133,12 +133,12 @@ def build_tree(patterns: Sequence[Pattern]) -> Tree:
     tree.candidate_start.append(0)
     roots: dict[tuple[int, ...], int] = {}
     for half in sorted(members):
-        ids = tuple(sorted(members[half]))
-        if ids not in roots:
-            roots[ids] = builder.build(ids, high)
-            slots[ids] = len(tree.candidate_start) - 1
-            tree.candidates.extend(ids)
+        key = tuple(sorted(members[half]))
+        if key not in roots:
+            roots[key] = builder.build(key, high)
+            slots[key] = len(tree.candidate_start) - 1
+            tree.candidates.extend(key)
             tree.candidate_start.append(len(tree.candidates))
-        tree.root[half] = roots[ids]
-        tree.slot[half] = slots[ids]
+        tree.root[half] = roots[key]
+        tree.slot[half] = slots[key]
     return tree

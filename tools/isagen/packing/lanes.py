@@ -91,7 +91,11 @@ class EntryChecks:
 def entry_checks(facts: Facts, lanes: Lanes) -> EntryChecks:
     count = len(facts.entries)
     names = [name for name, _, _ in PIECES]
-    checks = EntryChecks(*({n: np.zeros(count, np.uint32) for n in names} for _ in range(5)), [])
+
+    def none() -> dict[str, np.ndarray]:
+        return {name: np.zeros(count, np.uint32) for name in names}
+
+    checks = EntryChecks(none(), none(), none(), none(), none(), [])
     classes = [facts.expanded_class(i) for i in range(len(facts.classes))]
     rejected = [frozenset(i for i, c in enumerate(k) if c is None) for k in classes]
     literal4 = [frozenset(i for i, c in enumerate(k) if c == ("L", 4)) for k in classes]
