@@ -100,7 +100,7 @@ def test_damaged_code_is_rewritten_or_refused(corpus: Path, rewritten: Rewritten
     """Whatever stands in the text: exit status 0 or 4, and a second run finds nothing."""
     random = Random(20)
     sources = [p.read_bytes() for p in sorted((corpus / "gfx1250").glob("[bcirt]*"))]
-    for _ in range(250):
+    for _ in range(120):
         data = bytearray(random.choice(sources))
         section = random.choice(CodeObject.parse(data, "whole.co").executable_sections)
         for _ in range(random.randint(1, 12)):

@@ -146,6 +146,33 @@ def test_every_mnemonic_of_a_rule_is_found(
             assert spellings & {m for m, _ in found}, f"no test for {mnemonic}"
 
 
+VENDOR = {
+    "tensor-load": ["0xd0310000, 0x00200000, 0x7c7c2420", "0xd0310000, 0, 0x7c7c2420"],
+    "wmma-scale-m32": [
+        "0xcc350000, 0x02025328, 0xcc884000, 0x1c024110",
+        "0xcc3a0000, 0x02025528, 0xcc884000, 0x1c024110",
+    ],
+    "scale-prefix": [
+        "0xcc350000, 0x02025328, 0xcc330000, 0x04023108",
+        "0xcc3a0000, 0x02025528, 0xcc330000, 0x04023108",
+    ],
+}
+"""Encodings of hand-written objects and of newer compilers, which LLVM 22 does not read."""
+
+
+@pytest.mark.parametrize("rule", VENDOR)
+def test_encodings_that_llvm_22_does_not_read_are_found(
+    rule: str,
+    assembled: Callable[[str, str], CodeObject],
+    left_for_a0: Callable[[Any], list[tuple[int, str]]],
+) -> None:
+    source = "\n".join([*(f".long {words}" for words in VENDOR[rule]), "s_endpgm"])
+    code_object = assembled("gfx1250", source)
+    decoded = load("gfx1250").decode(code_object.code(code_object.executable_sections[0]))
+    assert [d.rule for _, d in detect(decoded, Config())] == [rule] * len(VENDOR[rule])
+    assert [name for _, name in left_for_a0(decoded)] == [rule] * len(VENDOR[rule])
+
+
 def test_the_table_names_real_mnemonics() -> None:
     isa = load("gfx1250")
     for defect in DEFECTS:
