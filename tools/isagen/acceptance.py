@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the facts against LLVM on pseudo-random encodings: accept or reject, opcode and size."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .facts import TargetFacts
+from .interpret import NONE, Interpreter
+from .llvm import WINDOW
+from .target import Target
+from .windows import force
+
+BATCH = 1 << 16
+
+
+@dataclass
+class Disagreements:
+    """`asked` encodings, and how many of each kind of disagreement, with an example (hex)."""
+
+    asked: int = 0
+    accepted: int = 0
+    found: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """(what, our entry, LLVM's opcode) -> count."""
+    examples: dict[tuple[str, str, str], str] = field(default_factory=dict)
+
+    def note(self, what: str, ours: str, theirs: str, window: np.ndarray) -> None:
+        key = what, ours, theirs
+        self.found[key] += 1
+        self.examples.setdefault(key, window.tobytes().hex())
+
+    def lines(self) -> Iterator[str]:
+        for key, count in sorted(self.found.items(), key=lambda item: (-item[1], item[0])):
+            what, ours, theirs = key
+            yield f"{count:8} {what}: {ours or '-'} / {theirs or '-'} e.g. {self.examples[key]}"
+
+
+def compare(
+    target: Target, facts: TargetFacts, uniform: int, structured: int, seed: int
+) -> Disagreements:
+    """`uniform` windows of random bytes, and `structured` ones that match a random pattern each."""
+    interpreter = Interpreter(facts)
+    rng = np.random.default_rng([seed, uniform, structured])
+    result = Disagreements()
+    for count, fill in ((uniform, False), (structured, True)):
+        for start in range(0, count, BATCH):
+            windows = rng.integers(0, 256, (min(BATCH, count - start), WINDOW), dtype=np.uint8)
+            if fill:
+                _structure(windows, facts, rng)
+            compare_windows(target, facts, interpreter, windows, result)
+    return result
+
+
+def _structure(windows: np.ndarray, facts: TargetFacts, rng: np.random.Generator) -> None:
+    """Makes each window match a pattern; half of them have fewer ones elsewhere."""
+    half = len(windows) // 2
+    windows[:half] &= rng.integers(0, 256, windows[:half].shape, dtype=np.uint8)
+    patterns = [pattern for entry in facts.entries for pattern in entry.patterns]
+    chosen = rng.integers(0, len(patterns), len(windows))
+    for row, number in enumerate(chosen.tolist()):
+        force(windows[row : row + 1], *patterns[number])
+
+
+def compare_windows(
+    target: Target,
+    facts: TargetFacts,
+    interpreter: Interpreter,
+    windows: np.ndarray,
+    result: Disagreements,
+) -> None:
+    entry, size = interpreter.decode(windows)
+    decodes = target.llvm.decode(windows, operands=False)
+    result.asked += len(windows)
+    result.accepted += int(decodes.accepted.sum())
+    suspects = (entry != NONE) != decodes.accepted
+    suspects |= decodes.accepted & (size != decodes.size)
+    opcodes = [entry_facts.opcodes for entry_facts in facts.entries]
+    both = np.nonzero(decodes.accepted & (entry != NONE))[0]
+    agree = np.fromiter(
+        (
+            opcode in opcodes[number]
+            for opcode, number in zip(decodes.opcode[both].tolist(), entry[both].tolist(), strict=True)
+        ),
+        bool,
+        len(both),
+    )
+    suspects[both[~agree]] = True
+    for row in np.nonzero(suspects)[0].tolist():
+        ours = facts.entries[entry[row]].llvm if entry[row] != NONE else ""
+        theirs = ""
+        if decodes.crashed[row]:
+            theirs = "<crash>"
+        elif decodes.accepted[row]:
+            theirs = target.instruction(int(decodes.opcode[row])).name
+        result.note(_kind(ours, theirs, int(size[row]), int(decodes.size[row])), ours, theirs, windows[row])
+
+
+def _kind(ours: str, theirs: str, our_size: int, their_size: int) -> str:
+    if theirs == "<crash>":
+        return "LLVM crashes"
+    if not ours:
+        return "LLVM accepts"
+    if not theirs:
+        return "LLVM rejects"
+    return "opcode" if our_size == their_size else f"size {our_size} against {their_size}"

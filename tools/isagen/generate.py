@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From LLVM to the facts of one target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+
+from .assemble import TEXTS, entry_facts
+from .classes import ClassTable
+from .consensus import repair_fields
+from .facts import TargetFacts
+from .fields import explore
+from .seeds import find_studies
+from .target import Target
+from .variants import explore_variants
+
+Progress = Callable[[str], None]
+
+
+def generate(target: Target, progress: Progress, only: str = "") -> TargetFacts:
+    """Explores the target.  `only`: a regular expression for LLVM's opcode names, for trials."""
+    studies = [
+        study
+        for study in find_studies(target)
+        if re.search(only, target.instruction(study.leaf.opcode).name)
+    ]
+    progress(f"{len(studies)} entries")
+    classes = ClassTable()
+    for study in studies:
+        explore(target, study, classes)
+    progress(f"{len(classes.classes)} classes of operand codes")
+    repaired = repair_fields(target, studies, classes)
+    progress(f"{repaired} fields repaired by consensus")
+    for study in studies:
+        explore_variants(target, study)
+    texts = target.llvm.text(np.concatenate([study.seeds[:TEXTS] for study in studies]))
+    entries = []
+    start = 0
+    for study in studies:
+        end = start + len(study.seeds[:TEXTS])
+        entries.append(entry_facts(target, study, classes, texts[start:end]))
+        start = end
+    progress(f"{target.llvm.decodes / 1e6:.1f} million decodes")
+    return TargetFacts(
+        target.name,
+        target.processor,
+        target.llvm.features,
+        target.wavefront_size,
+        target.llvm.version,
+        classes.classes,
+        entries,
+    )
