@@ -30,9 +30,15 @@ __all__ = ["buffer_formats", "export_targets", "hardware_registers", "messages"]
 '''
 
 KINDS: dict[str, tuple[str, str]] = {
-    "hardware_registers": ("HARDWARE_REGISTERS", "Hardware register number -> name in `hwreg(...)`."),
+    "hardware_registers": (
+        "HARDWARE_REGISTERS",
+        "Hardware register number -> name in `hwreg(...)`.",
+    ),
     "messages": ("MESSAGES", "Immediate -> what stands in `sendmsg(...)`."),
-    "buffer_formats": ("BUFFER_FORMATS", "Format number -> what stands in `format:[...]`; empty: the default."),
+    "buffer_formats": (
+        "BUFFER_FORMATS",
+        "Format number -> what stands in `format:[...]`; empty: the default.",
+    ),
     "export_targets": ("EXPORT_TARGETS", "Export target number -> name."),
 }
 
@@ -46,13 +52,17 @@ def harvest(entries: Sequence[Entry], text: TextFunction) -> dict[str, Names]:
             found["hardware_registers"][number & 63] = name[1]
     for mnemonic, role in (("s_sendmsg", "simm16"), ("s_sendmsg_rtn_b32", "src0")):
         for number, shown in probe.ask(mnemonic, role, range(0x380)):
-            if (name := re.search(r"sendmsg\((MSG.*)\)", shown)) is not None and not number & 0x80 * (
+            if (
+                name := re.search(r"sendmsg\((MSG.*)\)", shown)
+            ) is not None and not number & 0x80 * (
                 mnemonic == "s_sendmsg" and not probe.has("s_sendmsg_rtn_b32")
             ):
                 found["messages"].setdefault(number, name[1])
     if probe.has("s_sendmsg_rtn_b32"):
         found["messages"] = {n: name for n, name in found["messages"].items() if n < 256}
-    for number, shown in probe.ask(r"tbuffer_load_format_x|tbuffer_load_d16_format_x", "format", range(128)):
+    for number, shown in probe.ask(
+        r"tbuffer_load_format_x|tbuffer_load_d16_format_x", "format", range(128)
+    ):
         name = re.search(r"format:\[(.*?)\]", shown)
         if name is not None:
             found["buffer_formats"][number] = name[1]
@@ -74,7 +84,9 @@ class _Probe:
         for entry in self._entries:
             if re.fullmatch(mnemonic, entry.mnemonic) and (
                 role is None
-                or any(s.role == role and isinstance(s.source, ImmediateField) for s in entry.operands)
+                or any(
+                    s.role == role and isinstance(s.source, ImmediateField) for s in entry.operands
+                )
             ):
                 return entry
         return None
@@ -111,7 +123,9 @@ def render(harvests: dict[str, dict[str, Names]], version: str) -> str:
         out.append(f"_{constant}: tuple[tuple[frozenset[str], dict[int, str]], ...] = (\n")
         for table, processors in groups.items():
             listed = ", ".join(f'"{p}"' for p in processors)
-            out.append("    (\n        frozenset(\n            {" + listed + "},\n        ),\n        {\n")
+            out.append(
+                "    (\n        frozenset(\n            {" + listed + "},\n        ),\n        {\n"
+            )
             out += [f'            {number}: "{name}",\n' for number, name in table]
             out.append("        },\n    ),\n")
         out.append(f')\n"""{document}"""\n\n')

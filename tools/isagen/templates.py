@@ -31,6 +31,7 @@ from postproc.isa.model import (
 from postproc.isa.operands import ClassLookup, OperandDecoder
 from postproc.isa.printing import TRAILING, PrintContext, print_token
 from postproc.isa.printing.fields import Fields
+from postproc.isa.printing.memory import hint_kind
 from postproc.isa.printing.registers import in_class
 
 DecodeFunction = Callable[[Sequence[bytes]], "list[tuple[str, int] | None]"]
@@ -38,6 +39,9 @@ DecodeFunction = Callable[[Sequence[bytes]], "list[tuple[str, int] | None]"]
 
 TextFunction = Callable[[Sequence[bytes]], "list[str]"]
 """Encodings -> LLVM's text."""
+
+EncodeFunction = Callable[[Sequence[bytes]], "list[bytes]"]
+"""Encodings -> what LLVM's encoder makes of their operands; empty where it fails."""
 
 SAMPLE_BYTES = 28
 SAMPLES = 24
@@ -54,13 +58,14 @@ class Sample:
 
 @dataclass
 class Learned:
-    """Result of `learn`: a template an entry.
+    """Result of `learn`: a template and a base (what LLVM writes into ignored bits) an entry.
 
     `unexplained` must be empty.  `unreachable` lists entries that LLVM never decodes to: the
     table should not have them.
     """
 
     templates: list[tuple[str, ...]] = field(default_factory=list)
+    bases: list[int] = field(default_factory=list)
     unexplained: list[tuple[Entry, list[Sample]]] = field(default_factory=list)
     unreachable: list[Entry] = field(default_factory=list)
 
@@ -70,9 +75,10 @@ def learn(
     classes: ClassLookup,
     decode: DecodeFunction,
     text: TextFunction,
+    encode: EncodeFunction,
     context: PrintContext,
 ) -> Learned:
-    """Templates of all entries."""
+    """Templates and bases of all entries."""
     decoder = OperandDecoder(classes)
     known: dict[tuple[object, ...], list[tuple[str, ...]]] = {}
     learned = Learned()
@@ -88,7 +94,34 @@ def learn(
         elif template not in shape:
             shape.append(template)
         learned.templates.append(template or ())
+        learned.bases.append(_base(entry, samples, encode))
     return learned
+
+
+def _base(entry: Entry, samples: Sequence[Sample], encode: EncodeFunction) -> int:
+    """What LLVM's encoder sets in bits that neither the patterns nor the operands determine."""
+    codes = [one.value.to_bytes(SAMPLE_BYTES, "little") for one in samples]
+    size = entry.base_size
+    made = [int.from_bytes(code[:size], "little") for code in encode(codes) if len(code) >= size]
+    if not made:
+        return 0
+    always = made[0]
+    for code in made[1:]:
+        always &= code
+    return always & ~_determined(entry)
+
+
+def _determined(entry: Entry) -> int:
+    """Bits that the patterns fix or an operand holds."""
+    bits = entry.patterns[0][0]
+    for spec in entry.operands:
+        source = spec.source
+        if isinstance(source, RawByteField):
+            bits |= 0xFF << source.low
+        elif isinstance(source, CodedField | ImmediateField):
+            for run in source.runs:
+                bits |= (1 << run.length) - 1 << run.low
+    return bits
 
 
 def _fields(
@@ -117,16 +150,19 @@ def sample(
     context: PrintContext,
     count: int = SAMPLES,
     seed: int = 0,
+    *,
+    usual: bool = False,
 ) -> list[Sample]:
     """Up to `count` random encodings of `entry` that LLVM takes for one, with its text.
 
-    Ignored bits are as in `entry.base`.
+    Ignored bits are as in `entry.base`.  `usual` leaves out what LLVM decodes but would not
+    assemble, as far as that is known.
     """
     rng = random.Random(f"{entry.llvm_name}/{entry.index}/{seed}")
     found: list[Sample] = []
     names: dict[str, int] = {}
     for _ in range(6):
-        values = [_encoding(entry, classes, context, rng, k) for k in range(count)]
+        values = [_encoding(entry, classes, context, rng, k, usual) for k in range(count)]
         codes = [value.to_bytes(SAMPLE_BYTES, "little") for value in values]
         verdicts = decode(codes)
         kept = [k for k, verdict in enumerate(verdicts) if verdict is not None]
@@ -154,13 +190,21 @@ def _of_entry(entry: Entry, llvm_name: str, text: str) -> bool:
 
 
 def _encoding(
-    entry: Entry, classes: ClassLookup, context: PrintContext, rng: random.Random, number: int
+    entry: Entry,
+    classes: ClassLookup,
+    context: PrintContext,
+    rng: random.Random,
+    number: int,
+    usual: bool,
 ) -> int:
     mask, value = entry.patterns[number % len(entry.patterns)]
     value |= entry.base
     free = ~mask
     shared = any(spec.operand_type in ("k16", "k32", "k64") for spec in entry.operands)
     literal_bytes = 0 if shared else None
+    if usual and not shared:
+        literal_bytes = -1 if {"DPP", "MUBUF", "MTBUF"} & entry.ts_flags else 4
+    scalars = 0
     wide = bool(entry.width_variants)
     for spec in entry.operands:
         source = spec.source
@@ -169,18 +213,87 @@ def _encoding(
             if bound is not None:
                 value = _set_joined(value, source.runs, rng.randrange(bound), free)
                 continue
+            wanted = _usual_number(entry, spec.role, context, rng) if usual else None
+            if wanted is not None:
+                for run in source.runs:
+                    bits = max(wanted // run.weight, 0) & (1 << run.length) - 1
+                    value = _set(value, run.low, run.length, bits, free)
+                continue
             for run in source.runs:
                 bits = _immediate_bits(run.length, rng)
                 value = _set(value, run.low, run.length, bits, free)
         elif isinstance(source, CodedField):
             codes = classes(source.class_id)
-            code = _random_code(spec, codes, source, context, rng, literal_bytes, wide)
+            barred = _barred(entry, spec, context, scalars) if usual else ""
+            code = _random_code(
+                spec, codes, source, context, rng, literal_bytes, wide, barred, usual
+            )
+            if usual and entry.format.startswith("VOPD"):
+                code = _in_own_bank(code, codes, spec.role)
             meaning = codes[code]
+            if isinstance(meaning, RegisterCode) and meaning.file == "s":
+                scalars += spec.role.startswith(("src", "vsrc"))
             if isinstance(meaning, LiteralCode):
+                scalars += 1
                 literal_bytes = meaning.extra_bytes
             value = _set_joined(value, source.runs, code, free)
     literal = _random_literal(rng)
     return value | literal << 8 * entry.base_size
+
+
+def _barred(entry: Entry, spec: OperandSpec, context: PrintContext, scalars: int) -> str:
+    """Kinds of codes, joined by `/`, that the assembler would not take in this operand.
+
+    A VALU instruction reads one or two scalars, and DPP before GFX11.5 none in its second source.
+    """
+    if "VALU" not in entry.ts_flags or not spec.role.startswith(("src", "vsrc")):
+        return ""
+    if "DPP" in entry.ts_flags and spec.role == "src1" and context.target.version < (11, 5, 0):
+        return "register s/literal/immediate"
+    return "register s/literal" if scalars else ""
+
+
+_LEGAL_DPP = (0x1B, 0xE4, 0x101, 0x10F, 0x111, 0x128, 0x140, 0x141)
+
+
+def _usual_number(entry: Entry, role: str, context: PrintContext, rng: random.Random) -> int | None:
+    """A value that LLVM's assembler accepts, for roles where it is choosy."""
+    if role == "dpp_ctrl":
+        return 0x153 if context.target.is_gfx90a else rng.choice(_LEGAL_DPP)
+    if role == "dmask" and {"GATHER4", "MSAA"} & set(entry.llvm_name.split("_")):
+        return 1 << rng.randrange(4)
+    if role == "offset" and context.target.major < 12 and {"FLAT", "SMRD"} & entry.ts_flags:
+        return rng.randrange(1 << 10)
+    if role == "tfe" and "mayload" not in entry.desc_flags:
+        return 0
+    if role == "cpol" and context.target.major >= 12:
+        kind = hint_kind(entry)
+        hints = (0, 2) if kind == "ATOMIC" else (0, 1, 2, 4, 5, 6)
+        return rng.choice(hints) | rng.randrange(4) << 3
+    return None
+
+
+_BANKS = {
+    "src0X": 0,
+    "src0Y": 3,
+    "vsrc1X": 2,
+    "vsrc1Y": 1,
+    "vsrc2X": 0,
+    "src2X": 0,
+    "vsrc2Y": 3,
+    "src2Y": 3,
+    "vdstX": 0,
+    "vdstY": 1,
+}
+
+
+def _in_own_bank(code: int, codes: OperandClass, role: str) -> int:
+    """The two halves of a VOPD instruction must read and write different VGPR banks."""
+    near = code & ~3 | _BANKS.get(role, code & 3)
+    found, wanted = codes[near], codes[code]
+    if not isinstance(found, RegisterCode) or not isinstance(wanted, RegisterCode):
+        return code
+    return near if found.file == wanted.file == "v" else code
 
 
 _MATRIX_FORMATS = frozenset({"matrix_a_fmt", "matrix_b_fmt", "cbsz", "blgp"})
@@ -235,31 +348,43 @@ def _random_code(
     rng: random.Random,
     literal_bytes: int | None,
     wide: bool,
+    barred: str,
+    usual: bool,
 ) -> int:
     """A field value of the kinds that the operand takes, each kind as likely as the others.
 
     All literals of an instruction are one: once `literal_bytes` is known, no other size will do.
     """
-    kinds = _kinds(spec, codes, source, context, wide)
+    kinds = _kinds(spec, codes, source, context, wide, usual)
     other = "" if literal_bytes is None else f"literal {literal_bytes}"
     fitting = [
-        kind for kind in sorted(kinds) if not kind.startswith("literal") or other in ("", kind)
+        kind
+        for kind in sorted(kinds)
+        if (not kind.startswith("literal") or other in ("", kind))
+        and not (barred and kind.startswith(tuple(barred.split("/"))))
     ]
     return rng.choice(kinds[rng.choice(fitting)]) if fitting else 0
 
 
-_known_kinds: dict[tuple[int, str, bool, bool, PrintContext], dict[str, list[int]]] = {}
+_known_kinds: dict[tuple[object, ...], dict[str, list[int]]] = {}
 
 
 def _kinds(
-    spec: OperandSpec, codes: OperandClass, source: CodedField, context: PrintContext, wide: bool
+    spec: OperandSpec,
+    codes: OperandClass,
+    source: CodedField,
+    context: PrintContext,
+    wide: bool,
+    usual: bool,
 ) -> dict[str, list[int]]:
-    key = (id(codes), spec.register_class, bool(spec.operand_type), wide, context)
+    key = (id(codes), spec.register_class, bool(spec.operand_type), wide, usual, context)
     found = _known_kinds.get(key)
     if found is None:
         found = {}
         for number, code in enumerate(codes):
             kind = _kind(spec, code, source, context, wide)
+            if usual and isinstance(code, RegisterCode) and _is_unusual(code, source, context):
+                kind = None
             if kind is not None:
                 found.setdefault(kind, []).append(number)
         if "literal 0" in found:  # of the codes for a shared literal, the lower one is for 64 bits
@@ -287,6 +412,13 @@ def _kind(
     if isinstance(code, LiteralCode):
         return f"literal {code.extra_bytes}"
     return "immediate" if isinstance(code, ImmediateCode) else None
+
+
+def _is_unusual(code: RegisterCode, source: CodedField, context: PrintContext) -> bool:
+    """Registers that only some targets have, and vector tuples that GFX90A wants aligned."""
+    if code.file == "s":
+        return code.index in (124, 125) or code.index >= 128
+    return context.target.is_gfx90a and source.width > 1 and code.index % 2 == 1
 
 
 def _takes_scalars(register_class: str) -> bool:
@@ -334,7 +466,17 @@ _FORMS: dict[str, tuple[str, ...]] = {
     "attrchan": (),
     "immDeferred": ("immDeferred:hex32",),
 }
-_SCALAR_FORMS = ("dec", "hex16", "hex32", "hwreg", "sendmsg", "gpr_idx", "slot", "waitcnt", "depctr")
+_SCALAR_FORMS = (
+    "dec",
+    "hex16",
+    "hex32",
+    "hwreg",
+    "sendmsg",
+    "gpr_idx",
+    "slot",
+    "waitcnt",
+    "depctr",
+)
 _IMPLIED = ("op_sel", "op_sel_hi", "neg_lo", "neg_hi")
 """Modifiers that LLVM makes of `src*_modifiers` even where they are no operand."""
 
@@ -362,9 +504,7 @@ def _forms(entry: Entry, spec: OperandSpec) -> tuple[str, ...]:
     return tuple(forms)
 
 
-def _explain(
-    entry: Entry, seen: Seen, shape: list[tuple[str, ...]]
-) -> tuple[str, ...] | None:
+def _explain(entry: Entry, seen: Seen, shape: list[tuple[str, ...]]) -> tuple[str, ...] | None:
     halves = entry.mnemonic.split(" :: ")
     texts = [text[len(halves[0]) :] for _, text in seen]
     search = _Search(entry, [fields for fields, _ in seen], texts, halves[1:])
@@ -474,9 +614,7 @@ class _Search:
             if then is not None and then != at:
                 yield from self._from(then, after, tokens + shown, used | {role})
 
-    def _next(
-        self, at: tuple[int, ...], separator: str, used: frozenset[str]
-    ) -> Iterator[str]:
+    def _next(self, at: tuple[int, ...], separator: str, used: frozenset[str]) -> Iterator[str]:
         for token in (*self._operands, *self._modifiers):
             if token.partition(":")[0] not in used:
                 yield token
@@ -493,15 +631,25 @@ class _Search:
         rest = [text[position:] for position, text in zip(at, self._texts, strict=True)]
         if all(text == " " or text.startswith("  ") for text in rest):
             yield "' '"
-        for lead, quote in ((separator, ""), (" ", " ")):
-            words = set()
-            for text in rest:
-                if not text.startswith(lead):
-                    words = {""}
-                    break
-                words.add(_word(text[len(lead) :]))
-            if len(words) == 1 and (word := words.pop()):
-                yield f"'{quote}{word}'"
+        lead, quote = separator, ""
+        word = _common_word(rest, lead)
+        if not word:
+            lead, quote = " ", " "
+            word = _common_word(rest, lead)
+        if not word:
+            return
+        behind = [text[len(lead) + len(word) :] for text in rest]
+        if lead == " " and not all(text.startswith(",") for text in behind):
+            quote = " "  # an operand of its own would have a comma behind it
+        yield f"'{quote}{word}'"
+
+
+def _common_word(texts: Sequence[str], lead: str) -> str:
+    """The word that stands behind `lead` in all texts; empty if there is none."""
+    if not all(text.startswith(lead) for text in texts):
+        return ""
+    words = {_word(text[len(lead) :]) for text in texts}
+    return words.pop() if len(words) == 1 else ""
 
 
 def _word(text: str) -> str:

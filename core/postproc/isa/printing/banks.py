@@ -83,7 +83,7 @@ def _slots(llvm_name: str, mnemonic: str, flags: frozenset[str]) -> dict[str, in
 
 
 def _dual_slots(mnemonic: str) -> dict[str, int]:
-    found = {}
+    found: dict[str, int] = {}
     for half, name in zip("XY", mnemonic.split(" :: "), strict=True):
         slots = _DUAL_MADMK if "fmamk" in name else _DUAL
         found |= {role + half: slot for role, slot in slots.items()}

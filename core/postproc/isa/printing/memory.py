@@ -153,9 +153,7 @@ def buffer_format(fields: Fields, role: str) -> str:
 def address_list(fields: Fields, role: str) -> str:
     """`[v0, v[2:3]]`: the addresses of an image instruction, `vaddr0` and the ones behind it."""
     found = [
-        fields.plain(name)
-        for number in range(13)
-        if (name := f"vaddr{number}") in fields.values
+        fields.plain(name) for number in range(13) if (name := f"vaddr{number}") in fields.values
     ]
     return f"[{', '.join(found)}]"
 

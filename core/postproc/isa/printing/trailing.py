@@ -139,7 +139,7 @@ POSITIONAL: dict[str, OperandPrinter] = {
 }
 
 TRAILING: dict[str, OperandPrinter] = {
-    **{name: named_bit for name in NAMED_BITS},
+    **dict.fromkeys(NAMED_BITS, named_bit),
     "r128_is_a16": named_a16,
     "omod": output_modifier,
     "cbsz": numbered,
