@@ -5,11 +5,12 @@
     ├── UsageError          2   the command line
     │   └── ConfigError     2   a configuration
     ├── MalformedInput      3   an input that cannot be read
-    ├── UnsupportedTarget   3   an input for a target that postproc does not know
     ├── RefusedError        4   a required edit cannot be made
     ├── VerificationError   5   the verifier refused the result
     ├── PluginError         1   a plugin raised
     └── AssemblyError       2   assembly text that cannot be encoded
+
+`postproc.isa.UnsupportedTarget` belongs to these, with exit status 3.
 
 An error says what went wrong, where, why, and what the user can do, in this order.
 """
@@ -27,7 +28,6 @@ __all__ = [
     "PostprocError",
     "Refusal",
     "RefusedError",
-    "UnsupportedTarget",
     "UsageError",
     "VerificationError",
 ]
@@ -135,12 +135,6 @@ class MalformedInput(PostprocError):
     def reason(self) -> str:
         """What is wrong."""
         return self.what
-
-
-class UnsupportedTarget(PostprocError):
-    """A code object is sound, but nothing is known about the instructions of its target."""
-
-    exit_code = 3
 
 
 @final

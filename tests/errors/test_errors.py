@@ -15,7 +15,6 @@ from postproc.errors import (
     PostprocError,
     Refusal,
     RefusedError,
-    UnsupportedTarget,
     UsageError,
     VerificationError,
 )
@@ -25,19 +24,17 @@ ERRORS = [
     UsageError("no", file="a.co"),
     ConfigError("bad key", file="a.toml", hint="did you mean 'key'?"),
     MalformedInput("a.co", 16, "cut off", kernel="k", hint="get another"),
-    UnsupportedTarget("no instruction table for gfx600", file="a.co"),
     RefusedError("cannot", (Refusal("no room", ("v1 is live",)), Refusal("too far"))),
     VerificationError("changed", file="a.co", kernel="k", offset=4, instruction="s_nop 0"),
     PluginError("it raised", plugin="p", hook="postproc_prepare", file="a.co", why="KeyError: 1"),
     AssemblyError("no such instruction", source="s_nothing", line=2, column=1),
 ]
-STATUSES = [1, 2, 2, 3, 3, 4, 5, 1, 2]
+STATUSES = [1, 2, 2, 3, 4, 5, 1, 2]
 MESSAGES = [
     "it broke",
     "a.co: no",
     "a.toml: bad key\n  help: did you mean 'key'?",
     "a.co, kernel k, file offset 0x10: cut off\n  help: get another",
-    "a.co: no instruction table for gfx600",
     "cannot\n  because: no room; v1 is live\n    too far",
     "a.co, kernel k, offset 0x4, instruction `s_nop 0`: changed",
     "plugin p, hook postproc_prepare, a.co: it raised\n  because: KeyError: 1",
