@@ -6,66 +6,31 @@ the entry if its tokens, joined, equal LLVM's text of all of these encodings.  T
 texts at once from the left: a token may come next if what it prints comes next in every text.
 Most entries share the template of an earlier one, which is tried first.
 
-The samples are pseudo-random with the entry's index as the seed, so learning is deterministic.
+Samples are the same in every run (`sampling`), so learning is deterministic.
 """
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from postproc.isa.model import (
-    BitRun,
-    CodedField,
-    Entry,
-    ImmediateCode,
-    ImmediateField,
-    LiteralCode,
-    OperandClass,
-    OperandCode,
-    OperandSpec,
-    RawByteField,
-    RegisterCode,
-)
+from postproc.isa.model import Entry, ImmediateField, OperandSpec, RawByteField
 from postproc.isa.operands import ClassLookup, OperandDecoder
 from postproc.isa.printing import TRAILING, PrintContext, print_token
 from postproc.isa.printing.fields import Fields
-from postproc.isa.printing.memory import hint_kind
-from postproc.isa.printing.registers import in_class
 
-DecodeFunction = Callable[[Sequence[bytes]], "list[tuple[str, int] | None]"]
-"""Encodings -> (LLVM's opcode name, size in bytes), None where LLVM rejects."""
-
-TextFunction = Callable[[Sequence[bytes]], "list[str]"]
-"""Encodings -> LLVM's text."""
-
-EncodeFunction = Callable[[Sequence[bytes]], "list[bytes]"]
-"""Encodings -> what LLVM's encoder makes of their operands; empty where it fails."""
-
-SAMPLE_BYTES = 28
-SAMPLES = 24
-
-
-@dataclass(frozen=True)
-class Sample:
-    """One encoding (little-endian, literal included), its size in bytes and LLVM's text."""
-
-    value: int
-    size: int
-    text: str
+from .sampling import DecodeFunction, Sample, TextFunction, sample
 
 
 @dataclass
 class Learned:
-    """Result of `learn`: a template and a base (what LLVM writes into ignored bits) an entry.
+    """Result of `learn`: a template an entry.
 
     `unexplained` must be empty.  `unreachable` lists entries that LLVM never decodes to: the
     table should not have them.
     """
 
     templates: list[tuple[str, ...]] = field(default_factory=list)
-    bases: list[int] = field(default_factory=list)
     unexplained: list[tuple[Entry, list[Sample]]] = field(default_factory=list)
     unreachable: list[Entry] = field(default_factory=list)
 
@@ -75,10 +40,9 @@ def learn(
     classes: ClassLookup,
     decode: DecodeFunction,
     text: TextFunction,
-    encode: EncodeFunction,
     context: PrintContext,
 ) -> Learned:
-    """Templates and bases of all entries."""
+    """Templates of all entries."""
     decoder = OperandDecoder(classes)
     known: dict[tuple[object, ...], list[tuple[str, ...]]] = {}
     learned = Learned()
@@ -94,34 +58,7 @@ def learn(
         elif template not in shape:
             shape.append(template)
         learned.templates.append(template or ())
-        learned.bases.append(_base(entry, samples, encode))
     return learned
-
-
-def _base(entry: Entry, samples: Sequence[Sample], encode: EncodeFunction) -> int:
-    """What LLVM's encoder sets in bits that neither the patterns nor the operands determine."""
-    codes = [one.value.to_bytes(SAMPLE_BYTES, "little") for one in samples]
-    size = entry.base_size
-    made = [int.from_bytes(code[:size], "little") for code in encode(codes) if len(code) >= size]
-    if not made:
-        return 0
-    always = made[0]
-    for code in made[1:]:
-        always &= code
-    return always & ~_determined(entry)
-
-
-def _determined(entry: Entry) -> int:
-    """Bits that the patterns fix or an operand holds."""
-    bits = entry.patterns[0][0]
-    for spec in entry.operands:
-        source = spec.source
-        if isinstance(source, RawByteField):
-            bits |= 0xFF << source.low
-        elif isinstance(source, CodedField | ImmediateField):
-            for run in source.runs:
-                bits |= (1 << run.length) - 1 << run.low
-    return bits
 
 
 def _fields(
@@ -138,295 +75,6 @@ def _fields(
 def _shape(entry: Entry) -> tuple[object, ...]:
     return tuple((spec.role, spec.operand_type) for spec in entry.operands)
 
-
-# ------------------------------------------------------------------ samples
-
-
-def sample(
-    entry: Entry,
-    classes: ClassLookup,
-    decode: DecodeFunction,
-    text: TextFunction,
-    context: PrintContext,
-    count: int = SAMPLES,
-    seed: int = 0,
-    *,
-    usual: bool = False,
-) -> list[Sample]:
-    """Up to `count` random encodings of `entry` that LLVM takes for one, with its text.
-
-    Ignored bits are as in `entry.base`.  `usual` leaves out what LLVM decodes but would not
-    assemble, as far as that is known.
-    """
-    rng = random.Random(f"{entry.llvm_name}/{entry.index}/{seed}")
-    found: list[Sample] = []
-    names: dict[str, int] = {}
-    for _ in range(6):
-        values = [_encoding(entry, classes, context, rng, k, usual) for k in range(count)]
-        codes = [value.to_bytes(SAMPLE_BYTES, "little") for value in values]
-        verdicts = decode(codes)
-        kept = [k for k, verdict in enumerate(verdicts) if verdict is not None]
-        texts = text([codes[k] for k in kept])
-        for k, shown in zip(kept, texts, strict=True):
-            verdict = verdicts[k]
-            shown = shown.lstrip().replace("\t", " ")
-            if verdict is None or "printer crash" in shown:
-                continue
-            name, size = verdict
-            if not _of_entry(entry, name, shown):
-                continue
-            names[name] = names.get(name, 0) + 1
-            found.append(Sample(values[k] & (1 << 8 * size) - 1, size, shown))
-        if len(found) >= count // 2:
-            break
-    return found[:count]
-
-
-def _of_entry(entry: Entry, llvm_name: str, text: str) -> bool:
-    mnemonic = entry.mnemonic.partition(" :: ")[0]
-    if text != mnemonic and not text.startswith(mnemonic + " "):
-        return False
-    return llvm_name == entry.llvm_name or bool(entry.width_variants)
-
-
-def _encoding(
-    entry: Entry,
-    classes: ClassLookup,
-    context: PrintContext,
-    rng: random.Random,
-    number: int,
-    usual: bool,
-) -> int:
-    mask, value = entry.patterns[number % len(entry.patterns)]
-    value |= entry.base
-    free = ~mask
-    shared = any(spec.operand_type in ("k16", "k32", "k64") for spec in entry.operands)
-    literal_bytes = 0 if shared else None
-    if usual and not shared:
-        literal_bytes = -1 if {"DPP", "MUBUF", "MTBUF"} & entry.ts_flags else 4
-    scalars = 0
-    wide = bool(entry.width_variants)
-    for spec in entry.operands:
-        source = spec.source
-        if isinstance(source, ImmediateField):
-            bound = _bound(entry, spec.role)
-            if bound is not None:
-                value = _set_joined(value, source.runs, rng.randrange(bound), free)
-                continue
-            wanted = _usual_number(entry, spec.role, context, rng) if usual else None
-            if wanted is not None:
-                for run in source.runs:
-                    bits = max(wanted // run.weight, 0) & (1 << run.length) - 1
-                    value = _set(value, run.low, run.length, bits, free)
-                continue
-            for run in source.runs:
-                bits = _immediate_bits(run.length, rng)
-                value = _set(value, run.low, run.length, bits, free)
-        elif isinstance(source, CodedField):
-            codes = classes(source.class_id)
-            barred = _barred(entry, spec, context, scalars) if usual else ""
-            code = _random_code(
-                spec, codes, source, context, rng, literal_bytes, wide, barred, usual
-            )
-            if usual and entry.format.startswith("VOPD"):
-                code = _in_own_bank(code, codes, spec.role)
-            meaning = codes[code]
-            if isinstance(meaning, RegisterCode) and meaning.file == "s":
-                scalars += spec.role.startswith(("src", "vsrc"))
-            if isinstance(meaning, LiteralCode):
-                scalars += 1
-                literal_bytes = meaning.extra_bytes
-            value = _set_joined(value, source.runs, code, free)
-    literal = _random_literal(rng)
-    return value | literal << 8 * entry.base_size
-
-
-def _barred(entry: Entry, spec: OperandSpec, context: PrintContext, scalars: int) -> str:
-    """Kinds of codes, joined by `/`, that the assembler would not take in this operand.
-
-    A VALU instruction reads one or two scalars, and DPP before GFX11.5 none in its second source.
-    """
-    if "VALU" not in entry.ts_flags or not spec.role.startswith(("src", "vsrc")):
-        return ""
-    if "DPP" in entry.ts_flags and spec.role == "src1" and context.target.version < (11, 5, 0):
-        return "register s/literal/immediate"
-    return "register s/literal" if scalars else ""
-
-
-_LEGAL_DPP = (0x1B, 0xE4, 0x101, 0x10F, 0x111, 0x128, 0x140, 0x141)
-
-
-def _usual_number(entry: Entry, role: str, context: PrintContext, rng: random.Random) -> int | None:
-    """A value that LLVM's assembler accepts, for roles where it is choosy."""
-    if role == "dpp_ctrl":
-        return 0x153 if context.target.is_gfx90a else rng.choice(_LEGAL_DPP)
-    if role == "dmask" and {"GATHER4", "MSAA"} & set(entry.llvm_name.split("_")):
-        return 1 << rng.randrange(4)
-    if role == "offset" and context.target.major < 12 and {"FLAT", "SMRD"} & entry.ts_flags:
-        return rng.randrange(1 << 10)
-    if role == "tfe" and "mayload" not in entry.desc_flags:
-        return 0
-    if role == "cpol" and context.target.major >= 12:
-        kind = hint_kind(entry)
-        hints = (0, 2) if kind == "ATOMIC" else (0, 1, 2, 4, 5, 6)
-        return rng.choice(hints) | rng.randrange(4) << 3
-    return None
-
-
-_BANKS = {
-    "src0X": 0,
-    "src0Y": 3,
-    "vsrc1X": 2,
-    "vsrc1Y": 1,
-    "vsrc2X": 0,
-    "src2X": 0,
-    "vsrc2Y": 3,
-    "src2Y": 3,
-    "vdstX": 0,
-    "vdstY": 1,
-}
-
-
-def _in_own_bank(code: int, codes: OperandClass, role: str) -> int:
-    """The two halves of a VOPD instruction must read and write different VGPR banks."""
-    near = code & ~3 | _BANKS.get(role, code & 3)
-    found, wanted = codes[near], codes[code]
-    if not isinstance(found, RegisterCode) or not isinstance(wanted, RegisterCode):
-        return code
-    return near if found.file == wanted.file == "v" else code
-
-
-_MATRIX_FORMATS = frozenset({"matrix_a_fmt", "matrix_b_fmt", "cbsz", "blgp"})
-_SELECTIONS = frozenset({"dst_sel", "src0_sel", "src1_sel"})
-
-
-def _bound(entry: Entry, role: str) -> int | None:
-    """The first value that LLVM cannot print sensibly, if there is one.
-
-    Matrix formats from 5 upwards are reserved, and so are SDWA selections from 7 upwards.
-    """
-    if role in _MATRIX_FORMATS and "F8F6F4" in entry.llvm_name:
-        return 5
-    if role in _SELECTIONS:
-        return 7
-    return 3 if role == "dst_unused" else None
-
-
-def _set_joined(value: int, runs: tuple[BitRun, ...], bits: int, free: int) -> int:
-    for run in runs:
-        value = _set(value, run.low, run.length, bits & (1 << run.length) - 1, free)
-        bits >>= run.length
-    return value
-
-
-def _set(value: int, low: int, length: int, bits: int, free: int) -> int:
-    field_mask = ((1 << length) - 1) << low & free
-    return value & ~field_mask | bits << low & field_mask
-
-
-def _immediate_bits(length: int, rng: random.Random) -> int:
-    kind = rng.randrange(4)
-    if kind == 0:
-        return 0
-    if kind == 1:
-        return rng.randrange(min(1 << length, 16))
-    return rng.getrandbits(length)
-
-
-def _random_literal(rng: random.Random) -> int:
-    kind = rng.randrange(3)
-    if kind == 0:
-        return rng.getrandbits(31) | 1 << 20
-    return rng.getrandbits(64)
-
-
-def _random_code(
-    spec: OperandSpec,
-    codes: OperandClass,
-    source: CodedField,
-    context: PrintContext,
-    rng: random.Random,
-    literal_bytes: int | None,
-    wide: bool,
-    barred: str,
-    usual: bool,
-) -> int:
-    """A field value of the kinds that the operand takes, each kind as likely as the others.
-
-    All literals of an instruction are one: once `literal_bytes` is known, no other size will do.
-    """
-    kinds = _kinds(spec, codes, source, context, wide, usual)
-    other = "" if literal_bytes is None else f"literal {literal_bytes}"
-    fitting = [
-        kind
-        for kind in sorted(kinds)
-        if (not kind.startswith("literal") or other in ("", kind))
-        and not (barred and kind.startswith(tuple(barred.split("/"))))
-    ]
-    return rng.choice(kinds[rng.choice(fitting)]) if fitting else 0
-
-
-_known_kinds: dict[tuple[object, ...], dict[str, list[int]]] = {}
-
-
-def _kinds(
-    spec: OperandSpec,
-    codes: OperandClass,
-    source: CodedField,
-    context: PrintContext,
-    wide: bool,
-    usual: bool,
-) -> dict[str, list[int]]:
-    key = (id(codes), spec.register_class, bool(spec.operand_type), wide, usual, context)
-    found = _known_kinds.get(key)
-    if found is None:
-        found = {}
-        for number, code in enumerate(codes):
-            kind = _kind(spec, code, source, context, wide)
-            if usual and isinstance(code, RegisterCode) and _is_unusual(code, source, context):
-                kind = None
-            if kind is not None:
-                found.setdefault(kind, []).append(number)
-        if "literal 0" in found:  # of the codes for a shared literal, the lower one is for 64 bits
-            found["literal 0"] = found["literal 0"][-1:]
-        _known_kinds[key] = found
-    return found
-
-
-def _kind(
-    spec: OperandSpec, code: OperandCode, source: CodedField, context: PrintContext, wide: bool
-) -> str | None:
-    """`wide`: the encoding may select more registers than `source` says, and they must exist."""
-    if isinstance(code, RegisterCode):
-        width = source.width if code.width is None else code.width
-        if not in_class(code, width, spec.register_class, context.target):
-            return None
-        if code.file in "s-" and code.index != 254 and not _takes_scalars(spec.register_class):
-            return None
-        if code.file in "va" and code.index + max(width, 16 if wide else 1) > 256:
-            return None
-        special = code.file == "s" and code.index >= 102
-        return f"register {code.file}{' special' if special else ''}"
-    if not spec.operand_type:
-        return None
-    if isinstance(code, LiteralCode):
-        return f"literal {code.extra_bytes}"
-    return "immediate" if isinstance(code, ImmediateCode) else None
-
-
-def _is_unusual(code: RegisterCode, source: CodedField, context: PrintContext) -> bool:
-    """Registers that only some targets have, and vector tuples that GFX90A wants aligned."""
-    if code.file == "s":
-        return code.index in (124, 125) or code.index >= 128
-    return context.target.is_gfx90a and source.width > 1 and code.index % 2 == 1
-
-
-def _takes_scalars(register_class: str) -> bool:
-    """Whether the class holds scalars; vector classes let scalar sources pass that mean nothing."""
-    return not register_class.startswith(("VGPR", "VReg", "AGPR", "AReg", "AV"))
-
-
-# ------------------------------------------------------------------ search
 
 _FORMS: dict[str, tuple[str, ...]] = {
     "offset": (

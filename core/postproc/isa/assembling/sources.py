@@ -30,6 +30,16 @@ __all__ = ["write_source"]
 
 _HALF_TYPES = frozenset({"f16", "bf16", "i16"})
 _WIDE_TYPES = frozenset({"i64", "f64"})
+_FOLDING = {
+    "f16": 1 << 15,
+    "bf16": 1 << 15,
+    "v2f16": 1 << 15,
+    "v2bf16": 1 << 15,
+    "f32": 1 << 31,
+    "f64": 1 << 63,
+}
+"""Sign bit of the operand types that take a folded sign."""
+
 _FLOAT_FORMAT = {
     "f16": "f16",
     "bf16": "bf16",
@@ -54,7 +64,7 @@ def write_source(
     assert isinstance(source, CodedField)
     inverse = codes.of(spec)
     if isinstance(item, Modified):
-        item = fold_modifiers(spec, item)
+        item = fold_modifiers(entry, spec, inverse, item)
     register = register_of(item, codes.target)
     if register is not None:
         code = register_code(inverse, register)
@@ -91,19 +101,21 @@ def _constant_code(
     return _literal_code(encoding, entry, spec, inverse, size, bits, item.column)
 
 
-def fold_modifiers(spec: OperandSpec, item: Modified) -> Item:
-    """`neg(x)` and `|x|` of a number where the operand has no modifiers: LLVM folds the sign."""
+def fold_modifiers(entry: Entry, spec: OperandSpec, inverse: InverseClass, item: Modified) -> Item:
+    """`neg(x)` and `|x|` of a number where a float operand has no modifiers: LLVM folds the sign.
+
+    VOPD has a longer form with modifiers, so there only literals are folded.
+    """
     inner = item.inner
-    if not isinstance(inner, Number) or item.extended:
+    kind = base_type(spec.operand_type)
+    if not isinstance(inner, Number) or item.extended or kind not in _FOLDING:
+        raise Mismatch("the operand takes no modifiers", item.column)
+    if entry.format == "VOPD" and _inline_code(spec, inverse, inner.value) is not None:
         raise Mismatch("the operand takes no modifiers", item.column)
     if isinstance(inner.value, float):
         value = abs(inner.value) if item.absolute else inner.value
         return Number(-value if item.negated else value, item.column)
-    if -16 <= inner.value <= 64:
-        raise Mismatch("the operand takes no modifiers", item.column)
-    kind = base_type(spec.operand_type)
-    halves = kind in _HALF_TYPES or (kind.startswith("v2") and kind.endswith("16"))
-    sign = 1 << (15 if halves else 63 if kind in _WIDE_TYPES else 31)
+    sign = _FOLDING[kind]
     pattern = inner.value & (2 * sign - 1 | 0xFFFFFFFF)
     pattern = pattern & ~sign if item.absolute else pattern
     return Number(pattern ^ sign if item.negated else pattern, item.column)
