@@ -183,3 +183,25 @@ def test_commit_changes_the_window_and_nothing_else(view: ObjectView, text: int)
 def test_a_plan_without_edits_is_the_input(view: ObjectView) -> None:
     plan = place(view, (), placements("auto"))
     assert commit(plan) == bytes(view.code_object.data)
+
+
+@pytest.mark.parametrize("name", ["rel_indirect.o", "rdc_emit_relocs.co"])
+def test_bytes_that_a_relocation_fills_in_are_not_rewritten(name: str) -> None:
+    """In an object that is not linked yet, and in one that kept its relocations."""
+    code_object = CodeObject.parse((CORPUS / name).read_bytes(), name)
+    view = view_of(code_object)
+    [section] = [s for s in code_object.executable_sections if s.name == ".text"]
+    [table] = [t for t in code_object.relocations if t.applies_to == section.index]
+    base = 0 if code_object.is_relocatable else section.address
+    decoded = view.decoded(section)
+    for address in table.offset.tolist():
+        offset = address - base
+        index = int(decoded.offset.searchsorted(offset, side="right")) - 1
+        start, size = int(decoded.offset[index]), int(decoded.size[index])
+        [merged] = arbitrate(
+            [Proposal(edits=[edit(section.index, start, start + size, b"\0\0\x80\xbf")])]
+        ).accepted
+        refusal = InPlace().place(view, merged)
+        assert isinstance(refusal, Refusal)
+        assert refusal.reason == f"a relocation fills in bytes at 0x{offset:x}, inside the window"
+    assert len(table)

@@ -12,6 +12,7 @@ from postproc.placement.protection import (
     PC_RELATIVE,
     ingress_offsets,
     interior,
+    relocation_in,
     unresolved_transfer,
 )
 from postproc.transaction import MergedEdit, Move, Patch, PlacedEdit
@@ -49,6 +50,12 @@ class InPlace:
             return Refusal(
                 f"needs {len(layout.data)} bytes where {room} are free",
                 ("only placement in place is allowed or known",),
+            )
+        relocated = relocation_in(view, merged.window)
+        if relocated is not None:
+            return Refusal(
+                f"a relocation fills in bytes at 0x{relocated:x}, inside the window",
+                ("what stands there now is not what will run; rewrite after the link",),
             )
         refusal = _moved_pc(view, section, layout) or _cut(view, section, merged, layout)
         if refusal is not None:

@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from postproc.codeobject import TextPosition, TextRange
+from postproc.codeobject.relocations import RELOCATION_TYPES
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from postproc.codeobject import Section
     from postproc.isa import Instruction
     from postproc.passes import ObjectView
 
-__all__ = ["DIRECT_TRANSFERS", "PC_RELATIVE", "ingress_offsets", "unresolved_transfer"]
+__all__ = [
+    "DIRECT_TRANSFERS",
+    "PC_RELATIVE",
+    "RELOCATED_BYTES",
+    "ingress_offsets",
+    "relocation_in",
+    "unresolved_transfer",
+]
 
 DIRECT_TRANSFERS = (
     "s_branch",
@@ -48,6 +58,55 @@ _CALLS = ("s_call_b64", "s_call_i64", "s_swappc_b64", "s_swap_pc_i64")
 
 _RETURN_REGISTERS = ("s30", "s31")
 """The link pair of the AMDGPU calling convention (AMDGPUUsage, "Non-Kernel Functions")."""
+
+
+RELOCATED_BYTES = {
+    "R_AMDGPU_NONE": 0,
+    "R_AMDGPU_ABS64": 8,
+    "R_AMDGPU_REL64": 8,
+    "R_AMDGPU_RELATIVE64": 8,
+    "R_AMDGPU_REL16": 2,
+}
+"""Bytes that a relocation fills in, 4 for types that are not listed (AMDGPUUsage, "Relocation
+Records")."""
+
+
+def relocation_in(view: ObjectView, window: TextRange) -> int | None:
+    """The offset of the first relocation that fills in bytes of `window`, if any does.
+
+    Such bytes are not what will run: a linker or loader writes them later.
+    """
+    starts, ends = view.analysis(_relocated).get(window.section, (None, None))
+    if starts is None or ends is None:
+        return None
+    inside = np.flatnonzero((starts < window.end) & (ends > window.start))
+    return int(starts[inside[0]]) if inside.size else None
+
+
+def _relocated(view: ObjectView) -> dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Per executable section the ranges of bytes that relocations fill in, by start."""
+    sizes = np.full(max(RELOCATION_TYPES) + 1, 4, np.int64)
+    for number, name in RELOCATION_TYPES.items():
+        sizes[number] = RELOCATED_BYTES.get(name, 4)
+    linked = not view.code_object.is_relocatable
+    found: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
+    for section in view.code_object.executable_sections:
+        starts = []
+        for table in view.code_object.relocations:
+            # dynamic relocations name no section: their addresses say where they write
+            if table.applies_to not in (section.index, None) or (
+                table.applies_to is None and not linked
+            ):
+                continue
+            offset = table.offset.astype(np.int64) - (section.address if linked else 0)
+            size = sizes[np.minimum(table.type, len(sizes) - 1)]
+            here = (offset + size > 0) & (offset < section.size) & (size > 0)
+            starts.append(np.stack([offset[here], (offset + size)[here]]))
+        if starts:
+            ranges = np.concatenate(starts, axis=1)
+            ranges = ranges[:, np.argsort(ranges[0], kind="stable")]
+            found[section.index] = ranges[0], ranges[1]
+    return found
 
 
 def ingress_offsets(view: ObjectView, section: Section) -> frozenset[int]:
