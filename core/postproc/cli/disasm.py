@@ -31,6 +31,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one object a line: offset, address, size, bytes, mnemonic, text, defs, uses, symbol",
     )
     parser.add_argument("--symbol", metavar="NAME", help="only the code of this function or kernel")
+    parser.add_argument(
+        "--text-for",
+        choices=("llvm", "object"),
+        default="llvm",
+        help="print masks as llvm-objdump does, which assumes 32 lanes from gfx10 on, or for the"
+        " wavefront size of the kernels; defs and uses are always those of the kernels"
+        " (default: llvm)",
+    )
     options.add_log_options(parser)
 
 
@@ -42,14 +50,24 @@ def run(arguments: argparse.Namespace) -> int:
     write = _write_json if arguments.json else _write_text
     for path in arguments.inputs:
         for view in views(path):
-            write(view, arguments.symbol, sys.stdout)
+            printed = _as_llvm(view) if arguments.text_for == "llvm" else view
+            write(view, printed, arguments.symbol, sys.stdout)
     return 0
+
+
+def _as_llvm(view: ObjectView) -> ObjectView:
+    """The same object with the wavefront size that llvm-objdump assumes."""
+    from postproc import isa
+    from postproc.passes import ObjectView
+
+    usual = isa.load(view.code_object.target.processor)
+    return view if usual is view.isa else ObjectView(view.code_object, usual)
 
 
 def _instructions(
     view: ObjectView, section: Section, only: str | None
-) -> Iterator[tuple[Instruction, str]]:
-    """Instructions with the name of the function around them."""
+) -> Iterator[tuple[int, str]]:
+    """Numbers of instructions with the name of the function around them."""
     from postproc.codeobject import TextPosition
 
     decoded = view.decoded(section)
@@ -57,29 +75,32 @@ def _instructions(
         position = TextPosition(section.index, int(decoded.offset[index]))
         symbol = view.symbol_at(position)
         if only is None or symbol == only:
-            yield decoded[index], symbol
+            yield index, symbol
 
 
-def _write_json(view: ObjectView, only: str | None, out: TextIO) -> None:
+def _write_json(view: ObjectView, printed: ObjectView, only: str | None, out: TextIO) -> None:
     import msgspec
 
     encode = msgspec.json.Encoder().encode
     for section in view.code_object.executable_sections:
-        for instruction, symbol in _instructions(view, section, only):
-            line = encode(_json_object(instruction, section, symbol)).decode()
+        decoded, texts = view.decoded(section), printed.decoded(section)
+        for index, symbol in _instructions(view, section, only):
+            line = encode(_json_object(decoded[index], texts[index], section, symbol)).decode()
             out.write(line + "\n")
 
 
-def _json_object(instruction: Instruction, section: Section, symbol: str) -> dict[str, Any]:
+def _json_object(
+    instruction: Instruction, printed: Instruction, section: Section, symbol: str
+) -> dict[str, Any]:
     return {
         "offset": instruction.offset,
         "address": section.address + instruction.offset,
         "size": instruction.size,
         "bytes": bytes(instruction.data).hex(),
-        "mnemonic": instruction.mnemonic,
-        "text": instruction.text,
-        "defs": sorted(instruction.defs, key=_register_order),
-        "uses": sorted(instruction.uses, key=_register_order),
+        "mnemonic": printed.mnemonic,
+        "text": printed.text,
+        "defs": sorted(instruction.listed_defs, key=_register_order),
+        "uses": sorted(instruction.listed_uses, key=_register_order),
         "symbol": symbol,
     }
 
@@ -90,13 +111,15 @@ def _register_order(name: str) -> tuple[str, int]:
     return (stem, int(name[len(stem) :] or -1))
 
 
-def _write_text(view: ObjectView, only: str | None, out: TextIO) -> None:
+def _write_text(view: ObjectView, printed: ObjectView, only: str | None, out: TextIO) -> None:
     code_object = view.code_object
     out.write(f"\n{code_object.name}:\tfile format elf64-amdgpu\n")
     for section in code_object.executable_sections:
         names = _labels(code_object, section)
         out.write(f"\nDisassembly of section {section.name}:\n")
-        for instruction, _ in _instructions(view, section, only):
+        decoded = printed.decoded(section)
+        for index, _ in _instructions(view, section, only):
+            instruction = decoded[index]
             for name in names.get(instruction.offset, ()):
                 out.write(f"\n{section.address + instruction.offset:016x} <{name}>:\n")
             out.write(_line(view, instruction, section))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, final
 
 from postproc.isa.flags import Flag
 from postproc.isa.model import Entry, OperandValue
-from postproc.isa.registers import all_registers
+from postproc.isa.registers import all_registers, listed_registers
 
 if TYPE_CHECKING:
     from postproc.isa.isa import Isa
@@ -133,10 +133,21 @@ class Instruction:
         """Single registers read."""
         return self._registers(defs=False)
 
-    def _registers(self, *, defs: bool) -> tuple[str, ...]:
+    @property
+    def listed_defs(self) -> tuple[str, ...]:
+        """`defs` with masks named as a whole, for listings."""
+        return self._registers(defs=True, listed=True)
+
+    @property
+    def listed_uses(self) -> tuple[str, ...]:
+        """`uses` with masks named as a whole, for listings."""
+        return self._registers(defs=False, listed=True)
+
+    def _registers(self, *, defs: bool, listed: bool = False) -> tuple[str, ...]:
         if self.is_unknown:
             return ()
-        return all_registers(self.entry, self.values, self._context.target, defs=defs)
+        registers = listed_registers if listed else all_registers
+        return registers(self.entry, self.values, self._context.target, defs=defs)
 
     @property
     def flags(self) -> Flag:

@@ -13,7 +13,7 @@ from postproc.isa.model import Entry, OperandValue, RegisterCode
 from postproc.isa.printing.context import TargetFacts
 from postproc.isa.printing.registers import register_name
 
-__all__ = ["IMPLICIT", "implicit_registers", "joined_pairs", "registers_of"]
+__all__ = ["IMPLICIT", "all_registers", "implicit_registers", "listed_registers", "registers_of"]
 
 PAIRS = ("vcc", "exec", "flat_scratch", "xnack_mask")
 
@@ -72,7 +72,25 @@ def all_registers(
     return tuple(found)
 
 
-def joined_pairs(registers: Iterable[str]) -> tuple[str, ...]:
+def listed_registers(
+    entry: Entry, operands: tuple[OperandValue, ...], target: TargetFacts, *, defs: bool
+) -> tuple[str, ...]:
+    """Registers as listings name them: `vcc` and `exec` stand for the whole mask of the wave.
+
+    They stand so where an instruction names both halves, and where LLVM's description has them as
+    implicit operands, whatever the wavefront size.
+    """
+    names = entry.implicit_defs if defs else entry.implicit_uses
+    implicit = [name for name in names if name in IMPLICIT]
+    found = dict.fromkeys(_joined_pairs(explicit_registers(operands, target, defs=defs)))
+    found |= dict.fromkeys(_LISTED.get(name, name.lower()) for name in implicit)
+    return tuple(found)
+
+
+_LISTED = {"FLAT_SCR": "flat_scratch"}
+
+
+def _joined_pairs(registers: Iterable[str]) -> tuple[str, ...]:
     """`vcc_lo` and `vcc_hi` together become `vcc`; the same for the other pairs."""
     found = dict.fromkeys(registers)
     for pair in PAIRS:

@@ -67,6 +67,7 @@ def write_source(
         item = fold_modifiers(entry, spec, inverse, item)
     register = register_of(item, codes.target)
     if register is not None:
+        _check_literal_only(entry, spec, item)
         code = register_code(inverse, register)
         if code is None:
             raise Mismatch(f"{spec.role} cannot be that register", item.column)
@@ -95,10 +96,21 @@ def _constant_code(
     if forced is None and not relocatable:
         code = _inline_code(spec, inverse, number)
         if code is not None:
+            _check_literal_only(entry, spec, item)
             return code
     can_be_wide = 8 in inverse.literals and not {"VOP3", "VOP3P"} & entry.ts_flags
     size, bits = _literal(spec, number, forced, item.column, can_be_wide)
     return _literal_code(encoding, entry, spec, inverse, size, bits, item.column)
+
+
+def _check_literal_only(entry: Entry, spec: OperandSpec, item: Item) -> None:
+    """LLVM 22 takes the long form of `v_dual_dot2acc_f32_bf16` unless its source is a literal."""
+    if (
+        spec.role == "src0X"
+        and entry.format == "VOPD"
+        and entry.mnemonic.startswith("v_dual_dot2acc_f32_bf16 ")
+    ):
+        raise Mismatch("the short form takes a literal here", item.column)
 
 
 def fold_modifiers(entry: Entry, spec: OperandSpec, inverse: InverseClass, item: Modified) -> Item:
