@@ -16,7 +16,7 @@ from postproc.errors import PostprocError
 from postproc.isa.decoded import Decoded
 from postproc.isa.decoding import UNKNOWN, decode_words, padded_words
 from postproc.isa.flags import Flag, classify
-from postproc.isa.model import Entry
+from postproc.isa.model import Entry, OperandClass
 from postproc.isa.operands import OperandDecoder
 from postproc.isa.printing.context import PrintContext
 from postproc.isa.processors import table_name
@@ -96,6 +96,10 @@ class Isa:
 
     def entry(self, number: int) -> Entry:
         return self._tables.entry(number)
+
+    def operand_class(self, number: int) -> OperandClass:
+        """The meaning of every value of a coded field, by the field's `class_id`."""
+        return self._tables.operand_class(number)
 
     @cached_property
     def flags(self) -> NDArray[np.uint32]:
