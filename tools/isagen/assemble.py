@@ -15,7 +15,6 @@ from .registers import unpack
 from .study import OperandStudy, Study
 from .target import Target
 from .variants import Variants
-from .windows import mask_of
 
 DPP8_CODES = (0xE9, 0xEA)
 """Codes of src0 that select DPP8 without and with fetch-inactive."""
@@ -97,15 +96,12 @@ def _operands(target: Target, study: Study, dpp8: bool) -> tuple[OperandFacts, .
     found: list[OperandFacts] = []
     for operand in study.operands:
         index = operand.index
-        described = instruction.operands[index] if index < len(instruction.operands) else None
+        described = instruction.operands[index]
         role = roles.get(index) or _role_by_place(operand, study)
         if role == "fi" and dpp8:
             source: Json = {"fi8": 1}
         else:
             source = _source(study, operand, role)
-        if described is None:
-            found.append(OperandFacts(role, index < instruction.defs, source))
-            continue
         type_name = target.numbering.operand_types.get(described.type, str(described.type))
         known_class = described.register_class >= 0
         found.append(
@@ -126,7 +122,11 @@ def _operands(target: Target, study: Study, dpp8: bool) -> tuple[OperandFacts, .
 def _source(study: Study, operand: OperandStudy, role: str) -> Json:
     structural = study.structural_immediates.get(role)
     if structural is not None:
-        return {"imm": weighted_runs((operand.linear or {}) | structural)}
+        weights = (operand.linear or {}) | structural
+        fixed = sum(w for b, w in weights.items() if study.leaf.value >> b & 1)
+        free = {b: w for b, w in weights.items() if not study.leaf.mask >> b & 1}
+        item: Json = {"imm": weighted_runs(free)} if free else {"const": ["i", fixed]}
+        return item | ({"c0": fixed} if free and fixed else {})
     if operand.problem:
         raise AssembleError(f"{study.described.name}: operand {role}: {operand.problem}")
     if operand.constant is not None:
@@ -136,7 +136,7 @@ def _source(study: Study, operand: OperandStudy, role: str) -> Json:
         register = unpack(value)
         return {"const": ["r", register.file, register.index, register.width]}
     if operand.linear is not None:
-        item: Json = {"imm": weighted_runs(operand.linear)}
+        item = {"imm": weighted_runs(operand.linear)}
         return item | ({"c0": operand.base} if operand.base else {})
     return {"bits": bit_runs(operand.bits), "cls": operand.operand_class, "w": operand.width}
 
@@ -146,10 +146,8 @@ def _role_by_place(operand: OperandStudy, study: Study) -> str:
     instruction = study.described
     index = operand.index
     first = operand.bits[0] if operand.bits else -1
-    if first == 16 and index < instruction.defs:
-        return "sdst"
-    if first == 16 and index < len(instruction.operands) and instruction.operands[index].tied >= 0:
-        return "sdst_in"
+    if first == 16:
+        return "sdst_in" if instruction.operands[index].tied >= 0 else "sdst"
     if first == 0:
         return "simm16" if "SOPP" in ts_flag_names(instruction.ts_flags) else "src0"
     return "src1" if first == 8 else f"?{index}"
@@ -191,7 +189,3 @@ def _matters(widths: np.ndarray, place: int) -> bool:
     other = widths[codes ^ 1 << place]
     return bool(((widths != other) & (widths >= 0) & (other >= 0)).any())
 
-
-def dead_bits(study: Study) -> int:
-    """Mask of the ignored bits."""
-    return mask_of(study.ignored)

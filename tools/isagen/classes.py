@@ -28,6 +28,8 @@ OWN_WIDTH = 0xFF
 
 MOST_BASES = 6
 LITERAL_CODES = (254, 255)
+MAJORITY = 0.7
+"""Share of an immediate's values that must be a weighted sum of its bits for all to be."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ def sweep(target: Target, study: Study, operand: OperandStudy, classes: ClassTab
     """Sets `linear` if the codes are a weighted sum, else `operand_class` and `width`."""
     operand.linear = operand.operand_class = None
     meaning = _meaning(target, study, operand)
+    if operand.is_immediate:
+        _correct_misread(operand, meaning)
     if not (meaning.kind == IMMEDIATE).all() or not _set_linear(operand, meaning.value):
         registers = meaning.kind == REGISTER
         widths = Counter((meaning.value[registers] >> 12 & 0xFF).tolist())
@@ -143,6 +147,29 @@ def _shared_literal_bits(study: Study) -> set[int]:
         if operand.is_immediate and len(operand.bits) >= 16 and min(operand.bits) >= 32
         for bit in operand.bits
     }
+
+
+def _correct_misread(operand: OperandStudy, meaning: CodeClass) -> None:
+    """LLVM 22 takes some values of some immediates (`dpp_ctrl` of v_fma_mixlo_f16_dpp ...) for
+    inline constants or literals, as if they were sources.  Where most values are a weighted sum of
+    the bits, so are the others."""
+    codes = np.arange(len(meaning.value))
+    known = meaning.kind == IMMEDIATE
+    weights = []
+    for place in range(len(operand.bits)):
+        lower = codes[(codes >> place & 1) == 0]
+        both = lower[known[lower] & known[lower | 1 << place]]
+        if not both.size:
+            return
+        delta = Counter((meaning.value[both | 1 << place] - meaning.value[both]).tolist())
+        weights.append(delta.most_common(1)[0][0])
+    total = np.zeros(len(codes), np.int64)
+    for place, weight in enumerate(weights):
+        total += (codes >> place & 1) * weight
+    base, votes = Counter((meaning.value - total)[known].tolist()).most_common(1)[0]
+    if MAJORITY * known.sum() <= votes < known.sum():
+        meaning.value[known] = (total + base)[known]
+        operand.misread = True
 
 
 def _set_linear(operand: OperandStudy, values: np.ndarray) -> bool:

@@ -28,7 +28,7 @@ def repair_fields(target: Target, studies: Sequence[Study], classes: ClassTable)
     groups: dict[_Key, list[tuple[Study, OperandStudy]]] = {}
     for study in studies:
         for operand in study.operands:
-            if operand.operand_class is not None and operand.index < len(study.described.operands):
+            if operand.operand_class is not None:
                 groups.setdefault(_key(target, study, operand), []).append((study, operand))
     repaired = 0
     for members in groups.values():

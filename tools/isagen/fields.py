@@ -194,7 +194,8 @@ def structural_immediates(
 # ---------------------------------------------------------------- operands
 def describe_operands(study: Study, flips: Flips) -> None:
     """Sets `operands`, with bits and weights but not yet their meaning, and shrinks `ignored`."""
-    count = int(flips.operand_count[:, 0].max())
+    # on some targets LLVM's decoder appends operands that the instruction does not have
+    count = min(int(flips.operand_count[:, 0].max()), len(study.described.operands))
     same = flips.same[:, 1:]
     before_kind, before_value = flips.kind[:, :1, :count], flips.value[:, :1, :count]
     kind, value = flips.kind[:, 1:, :count], flips.value[:, 1:, :count]

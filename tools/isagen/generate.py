@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from .assemble import TEXTS, entry_facts
+from .canonical import canonical_bits
 from .classes import ClassTable
 from .consensus import repair_fields
+from .dataflow import flow_of
 from .facts import TargetFacts
 from .fields import explore
 from .seeds import find_studies
 from .target import Target
-from .variants import explore_variants
+from .targets import generation_of
+from .variants import explore_variants, share_image_immediates
 
 Progress = Callable[[str], None]
 
@@ -34,15 +38,21 @@ def generate(target: Target, progress: Progress, only: str = "") -> TargetFacts:
     progress(f"{len(classes.classes)} classes of operand codes")
     repaired = repair_fields(target, studies, classes)
     progress(f"{repaired} fields repaired by consensus")
+    share_image_immediates(target, studies)
     for study in studies:
         explore_variants(target, study)
     texts = target.llvm.text(np.concatenate([study.seeds[:TEXTS] for study in studies]))
     entries = []
-    start = 0
+    start = unasked = 0
     for study in studies:
         end = start + len(study.seeds[:TEXTS])
-        entries.append(entry_facts(target, study, classes, texts[start:end]))
+        entry = entry_facts(target, study, classes, texts[start:end])
+        canonical = canonical_bits(target, study)
+        unasked += not canonical.known
+        flow = flow_of(entry, generation_of(target.processor))
+        entries.append(replace(entry, canonical=canonical.bits, flow=flow))
         start = end
+    progress(f"{unasked} entries whose ignored bits LLVM's encoder could not be asked about")
     progress(f"{target.llvm.decodes / 1e6:.1f} million decodes")
     return TargetFacts(
         target.name,

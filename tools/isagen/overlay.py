@@ -1,76 +1,122 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Encodings that real objects hold and LLVM 22.1.8 does not decode.
+"""Where LLVM 22 is not the whole truth: encodings in real objects that it does not decode.
 
-Each item loosens entries that LLVM has: it adds a second pattern in which bits that LLVM fixes are
-not looked at.  The first pattern stays what the assembler writes.  Sources: objects of Triton 3.9
-and of AMD's hand-written kernels for gfx1250, and AMD's HotSwap rewriter, which treats the field
-of the scale prefix as free (rule "scale-prefix src2").
+Each rule loosens entries that LLVM does have: the bits in `free` are no longer looked at, those in
+`fixed` must have the given value instead.  The loosened pattern is added behind LLVM's own, so the
+entry takes both, and no encoding that LLVM decodes changes its meaning: a rule that would take an
+encoding from another entry fails the generator.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from .facts import EntryFacts, TargetFacts
 
 
 @dataclass(frozen=True)
-class Loosened:
-    """`ignored`: bits of the encoding that the added pattern does not look at."""
+class Loosening:
+    """`entries`: a regular expression for LLVM's opcode names; bits count from the first dword."""
 
-    name: str
-    processors: tuple[str, ...]
-    applies: Callable[[dict[str, Any]], bool]
-    ignored: int
+    entries: str
+    free: int
     source: str
+    fixed_mask: int = 0
+    fixed_value: int = 0
 
 
-PREFIX_SRC2 = 0x1FF << 50
-"""The src2 field of the scale prefix; LLVM 22 wants 0x100 (v0), newer LLVM writes 0x80 (0)."""
+def _field(low: int, length: int) -> int:
+    return (1 << length) - 1 << low
 
-F4_FORMAT_AND_OP_SEL = (0xFB00 << 64) | (0x78000000 << 96)
-"""Format and op_sel bits of the matrix half of a 32x16x128 F4 pair."""
 
-TENSOR_UNUSED = 0x03C0006F | 0xFFFFFFFF << 32
-"""dmask, dim and the other image fields that tensor instructions do not use, and the whole second
-dword, where LLVM writes 0x7C into an address that is not there."""
+_PREFIX_SRC2 = _field(50, 9)
+_INLINE_ZERO = 0x80 << 50
 
-OVERLAY = (
-    Loosened(
-        "scale-prefix",
-        ("gfx1250",),
-        lambda entry: entry["fmt"] == "VOP3PX",
-        PREFIX_SRC2,
-        "Triton 3.9 objects; LLVM main since the prefix writes inline 0",
+RULES: dict[str, tuple[Loosening, ...]] = {
+    "gfx1250": (
+        Loosening(
+            r"V_WMMA_(LD_)?SCALE(16)?_",
+            _PREFIX_SRC2,
+            "Triton 3.9's LLVM and vendor assembly write src2 = 0x80 (inline 0) into the scale"
+            " prefix 0xCC35/0xCC3A; LLVM 22 writes 0x100 (v0) and insists on it",
+            _PREFIX_SRC2,
+            _INLINE_ZERO,
+        ),
+        Loosening(
+            r"V_WMMA_SCALE(16)?_F32_32X16X128_F4_",
+            _field(72, 8) | _field(123, 2),
+            "vendor assembly leaves op_sel, op_sel_hi and clamp of the FP4 WMMA 0xCC88 behind a"
+            " scale prefix at will; LLVM 22 wants op_sel_hi = 7 and the others 0",
+        ),
+        Loosening(
+            r"TENSOR_(LOAD_TO|STORE_FROM)_LDS_",
+            _field(0, 3) | _field(22, 4) | _field(56, 8),
+            "vendor assembly writes 0xD0310000 / 0xD0314000: dim, dmask and vaddr4 are 0 where"
+            " LLVM 22 writes 1, 1 and null",
+        ),
     ),
-    Loosened(
-        "f4-pair",
-        ("gfx1250",),
-        lambda entry: entry["fmt"] == "VOP3PX" and "32x16x128_f4" in entry["mn"],
-        PREFIX_SRC2 | F4_FORMAT_AND_OP_SEL,
-        "hand-written gfx1250 kernels: 0xCC88 behind a ld_scale16 prefix",
-    ),
-    Loosened(
-        "tensor",
-        ("gfx1250",),
-        lambda entry: entry["mn"] in ("tensor_load_to_lds", "tensor_store_from_lds"),
-        TENSOR_UNUSED,
-        "hand-written gfx1250 kernels: 0xD0310000 and 0xD0314000",
-    ),
-)
+}
+"""By processor."""
 
 
-def apply(processor: str, entries: list[dict[str, Any]]) -> list[str]:
-    """Add the overlay's patterns to the facts of a target; returns what was done, a line each."""
-    done = []
-    for item in OVERLAY:
-        if processor not in item.processors:
+def apply_overlay(facts: TargetFacts) -> list[str]:
+    """Adds the rules' patterns to the facts; returns what was added, a line each.
+
+    Raises ValueError if a rule matches no entry or would take encodings from another one.
+    """
+    added = []
+    for rule in RULES.get(facts.processor, ()):
+        numbers = [n for n, e in enumerate(facts.entries) if re.match(rule.entries, e.llvm)]
+        if not numbers:
+            raise ValueError(f"overlay: no entry is called {rule.entries}")
+        for number in numbers:
+            entry = facts.entries[number]
+            fresh = _loosened(entry, rule)
+            facts.entries[number] = replace(
+                entry,
+                patterns=(*entry.patterns, *fresh),
+                source="; ".join(filter(None, (entry.source, rule.source))),
+            )
+            added += [f"{entry.llvm}: {mask:x}/{value:x}: {rule.source}" for mask, value in fresh]
+    _check_disjoint(facts)
+    return added
+
+
+def _loosened(entry: EntryFacts, rule: Loosening) -> list[tuple[int, int]]:
+    found = []
+    for mask, value in entry.patterns:
+        mask, value = mask & ~rule.free, value & ~rule.free
+        found.append((mask | rule.fixed_mask, value | rule.fixed_value))
+    return [pattern for pattern in found if pattern not in entry.patterns]
+
+
+def _check_disjoint(facts: TargetFacts) -> None:
+    """No entry before or behind may share an encoding with an overlay pattern, unless the pattern
+    of the other is at least as long and more specific (and so comes first)."""
+    for number, entry in enumerate(facts.entries):
+        if not entry.source:
             continue
-        for entry in entries:
-            if not item.applies(entry):
-                continue
-            mask, value = (int(part, 16) for part in entry["pat"][0])
-            loose = mask & ~item.ignored
-            entry["pat"].append([f"{loose:x}", f"{value & loose:x}"])
-            done.append(f"{item.name}: {entry['llvm']}")
-    return done
+        for mask, value in entry.patterns[1:]:
+            for other, mask2, value2 in _patterns_behind(facts.entries, number):
+                shared = mask & mask2
+                if not (value ^ value2) & shared and not _is_part(facts, other, number):
+                    raise ValueError(f"overlay: {entry.llvm} takes encodings from {other.llvm}")
+
+
+def _patterns_behind(
+    entries: Sequence[EntryFacts], number: int
+) -> Iterator[tuple[EntryFacts, int, int]]:
+    for other in entries[number + 1 :]:
+        for mask, value in other.patterns:
+            yield other, mask, value
+
+
+def _is_part(facts: TargetFacts, other: EntryFacts, number: int) -> bool:
+    """Whether LLVM, too, prefers the entry to the other, which describes a part of it: a scale
+    prefix alone, or a tensor operation with fewer descriptors."""
+    ours = facts.entries[number].llvm
+    scaled = ours.startswith("V_WMMA_SCALE") and other.llvm.startswith("V_WMMA_LD_SCALE")
+    fewer = ours.startswith("TENSOR_") and other.llvm == ours.replace("_D2_", "_")
+    return scaled or fewer

@@ -77,13 +77,15 @@ class _Attribution:
                 self._live.setdefault(key, []).append(leaf)
 
     def leaf_of(self, opcode: int, window: np.ndarray) -> int | None:
-        """The first that can; the same opcode may stand in several tables."""
-        candidates = self._live.get(opcode)
-        if candidates is None:
-            name = self._target.instruction(opcode).name
-            candidates = self._live.get(family(name), [])
+        """The first that can; the same opcode may stand in several tables, and may be what LLVM
+        replaces another of its family with."""
         bits = to_int(window)
-        return next((leaf.order for leaf in candidates if bits & leaf.mask == leaf.value), None)
+        name = self._target.instruction(opcode).name
+        for key in (opcode, family(name)):
+            for leaf in self._live.get(key, ()):
+                if bits & leaf.mask == leaf.value:
+                    return leaf.order
+        return None
 
 
 def _fill(leaf: Leaf) -> np.ndarray:

@@ -31,8 +31,8 @@ def family(name: str) -> str:
 class Target:
     """One processor with one wavefront size.
 
-    `packed_registers`: int64 by LLVM's register id, see `registers`.  `variants`: family -> the
-    opcodes in it that no table decodes to.
+    `packed_registers`: int64 by LLVM's register id, see `registers`.  `variants`: family -> its
+    opcodes, of families with more than one.
     """
 
     processor: str
@@ -72,10 +72,9 @@ def open_target(native: Native, processor: str, features: str, wavefront_size: i
     llvm = Llvm(native, processor, features)
     description = llvm.describe()
     leaves = tuple(read_leaves(native.disassembler))
-    decoded = {leaf.opcode for leaf in leaves}
     families: dict[str, set[int]] = {}
     for opcode, instruction in description.instructions.items():
-        if opcode not in decoded and _HAS_VARIANTS.match(instruction.name):
+        if _HAS_VARIANTS.match(instruction.name):
             families.setdefault(family(instruction.name), set()).add(opcode)
     return Target(
         processor,

@@ -7,16 +7,15 @@ and addresses; in matrix products the formats decide how wide the matrices are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from .fields import LAST_MATRIX_FORMAT, MATRIX_FORMATS, packed_values
+from .fields import MATRIX_FORMATS, packed_values
 from .study import Study
 from .target import Target
 from .windows import swept
-
-__all__ = ["LAST_MATRIX_FORMAT", "SIZE", "Variants", "explore_variants", "selecting_bits"]
 
 MOST_BITS = 13
 BASES = 6
@@ -24,7 +23,7 @@ BASES = 6
 SIZE = "#size"
 """Pseudo-role: the size of the encoding in bytes."""
 
-IMAGE_ROLES = ("dmask", "dim", "a16", "d16", "tfe", "lwe", "da", "r128")
+IMAGE_ROLES = ("dmask", "dim", "a16", "d16", "tfe", "lwe", "da")
 """Immediates that decide about the registers of image instructions."""
 
 
@@ -38,18 +37,58 @@ class Variants:
     opcodes: int
 
 
+def share_image_immediates(target: Target, studies: Sequence[Study]) -> None:
+    """The deciding immediates of image instructions stand at the same place in a whole format.
+
+    Most of their bits are structural, so a single entry does not show all of them.
+    """
+    shared: dict[tuple[int, int], dict[str, dict[int, int]]] = {}
+    images = [s for s in studies if target.instruction(s.leaf.opcode).name.startswith("IMAGE_")]
+    for study in images:
+        known = shared.setdefault(_image_format(study), {})
+        names = target.roles(study.described.id)
+        for operand in study.operands:
+            role = names.get(operand.index, "")
+            if role in IMAGE_ROLES and operand.linear:
+                known.setdefault(role, {}).update(operand.linear)
+        for role, weights in study.structural_immediates.items():
+            known.setdefault(role, {}).update(weights)
+    for study in images:
+        roles = set(target.roles(study.described.id).values())
+        for role, weights in shared[_image_format(study)].items():
+            if role in roles and role in IMAGE_ROLES:
+                study.structural_immediates[role] = dict(weights)
+
+
+def _image_format(study: Study) -> tuple[int, int]:
+    """The bits that tell VIMAGE from VSAMPLE; MIMG has but one value."""
+    return study.leaf.value >> 26 & 0x3F, study.leaf.size if study.leaf.size == 12 else 8
+
+
 def selecting_bits(target: Target, study: Study) -> list[int]:
     """Bits that may select a variant; [] if there is but one."""
     name = target.instruction(study.leaf.opcode).name
     roles = MATRIX_FORMATS if "F8F6F4" in name else IMAGE_ROLES if name.startswith("IMAGE_") else ()
-    bits = set(study.structural)
+    # a register close to the end of the file, too, makes LLVM give up on a variant
+    registers = {b for o in study.operands if not o.is_immediate for b in o.bits}
+    bits = set(study.structural) - registers
     names = target.roles(study.described.id)
     for operand in study.operands:
         if names.get(operand.index) in roles:
             bits.update(operand.bits)
     for role in roles:
         bits.update(study.structural_immediates.get(role, ()))
-    return sorted(bits)
+    return sorted(b for b in bits if not study.leaf.mask >> b & 1)
+
+
+def _with_low_registers(study: Study) -> np.ndarray:
+    """The bases with the vector operands that may grow at register 0, so that they can."""
+    bases = study.bases[:BASES].copy()
+    for operand in study.operands:
+        if not operand.is_immediate and len(operand.bits) in (8, 9):
+            for bit in operand.bits:
+                bases[:, bit >> 3] &= np.uint8(0xFF ^ (1 << (bit & 7)))
+    return bases
 
 
 def explore_variants(target: Target, study: Study) -> None:
@@ -62,12 +101,12 @@ def explore_variants(target: Target, study: Study) -> None:
     widths: dict[str, np.ndarray] = {SIZE: np.full(count, -1, np.int16)}
     seen = np.zeros(count, bool)
     opcodes: set[int] = set()
-    for base in study.bases[:BASES]:
-        windows = swept(base, bits)
-        decodes = target.llvm.decode(windows)
+    image = target.instruction(study.leaf.opcode).name.startswith("IMAGE_")
+    for base in _with_low_registers(study) if image else study.bases[:BASES]:
+        decodes = target.llvm.decode(swept(base, bits))
         rows = np.nonzero(study.accepts(decodes) & ~seen)[0]
-        if not rows.size and seen.any():
-            continue
+        if seen.all() or (image and not rows.size and seen.any()):
+            break
         seen[rows] = True
         packed = packed_values(target, decodes)
         widths[SIZE][rows] = decodes.size[rows]
