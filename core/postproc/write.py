@@ -15,8 +15,9 @@ import stat
 from pathlib import Path
 
 from postproc.errors import UsageError
+from postproc.paths import readable
 
-__all__ = ["TEMPORARY", "identity", "make_folder", "write_atomically"]
+__all__ = ["TEMPORARY", "make_folder", "write_atomically"]
 
 TEMPORARY = ".postproc-tmp"
 """Suffix of temporary files; folders given as inputs are read without them."""
@@ -32,9 +33,9 @@ def write_atomically(path: Path, data: bytes | memoryview, mode_from: Path | Non
     replaced (a folder, a device, no permission, a full disk ...); the target is then as it was.
     """
     target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        raise UsageError("the output is not a regular file", file=str(path))
-    temporary = target.with_name(f".{target.name[:64]}.{secrets.token_hex(8)}{TEMPORARY}")
+    if os.path.lexists(target) and not os.path.isfile(target):
+        raise UsageError("the output is not a regular file", file=readable(path))
+    temporary = target.with_name(f".{secrets.token_hex(8)}{TEMPORARY}")
     try:
         _write_new(temporary, data, mode_from)
         try:
@@ -45,7 +46,7 @@ def write_atomically(path: Path, data: bytes | memoryview, mode_from: Path | Non
         _sync_folder(target.parent)
     except OSError as error:
         raise UsageError(
-            "cannot write the output", file=str(path), why=error.strerror or str(error)
+            "cannot write the output", file=readable(path), why=error.strerror or str(error)
         ) from error
 
 
@@ -55,17 +56,10 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
-            "cannot create the output folder", file=str(path), why=error.strerror or str(error)
+            "cannot create the output folder",
+            file=readable(path),
+            why=error.strerror or str(error),
         ) from error
-
-
-def identity(path: Path) -> tuple[int, int] | None:
-    """What tells whether two paths name one file, through links too; None if there is none."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return (status.st_dev, status.st_ino)
 
 
 def _write_new(path: Path, data: bytes | memoryview, mode_from: Path | None) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from postproc import __version__
 
@@ -58,21 +58,24 @@ postproc run --help shows all options; postproc --version the version.
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status.  Usage errors leave by SystemExit(2)."""
+    from postproc.cli.streams import output_written, prepare_streams
+
     arguments = list(sys.argv[1:] if argv is None else argv)
+    prepare_streams()
+    try:
+        return output_written(lambda: _run(arguments))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(arguments: Sequence[str]) -> int:
     if arguments[:1] == ["--version"]:
         print(f"postproc {__version__}")
         return 0
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_OVERVIEW, end="")
         return 0 if arguments else USAGE_ERROR
-    name, rest = _split(arguments)
-    try:
-        return _dispatch(name, rest)
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        _close_output()
-        return 0
+    return _dispatch(*_split(arguments))
 
 
 def _split(arguments: Sequence[str]) -> tuple[str, list[str]]:
@@ -95,7 +98,7 @@ def _split(arguments: Sequence[str]) -> tuple[str, list[str]]:
 
 def _could_be_subcommand(word: str) -> bool:
     """A plugin's subcommand: a plain word that is no file.  (`./word` is always a file.)"""
-    return _SUBCOMMAND_NAME.fullmatch(word) is not None and not Path(word).exists()
+    return _SUBCOMMAND_NAME.fullmatch(word) is not None and not os.path.exists(word)
 
 
 def _dispatch(name: str, rest: Sequence[str]) -> int:
@@ -112,10 +115,3 @@ def _dispatch(name: str, rest: Sequence[str]) -> int:
     module.add_arguments(parser)
     parsed = parser.parse_args(rest)
     return reported(lambda: int(module.run(parsed)), verbosity=getattr(parsed, "verbosity", 0))
-
-
-def _close_output() -> None:
-    """The reader went away (`| head`): what is still buffered has nowhere to go."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

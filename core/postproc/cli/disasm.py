@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from postproc.cli import options
@@ -24,7 +23,7 @@ _TEXT_WIDTH = 59
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `disasm`."""
-    parser.add_argument("inputs", nargs="+", type=Path, metavar="IN")
+    parser.add_argument("inputs", nargs="+", type=options.path, metavar="IN")
     parser.add_argument(
         "--json",
         action="store_true",

@@ -5,31 +5,40 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from postproc.errors import PostprocError
 
-__all__ = ["reported", "say"]
+__all__ = ["reported", "say", "worst"]
 
 INTERNAL_ERROR = 1
+
+_GRAVITY = (1, 5, 4, 3, 2)
+"""Exit statuses from worst to mildest."""
 
 
 def reported(command: Callable[[], int], verbosity: int = 0) -> int:
     """The exit status of `command`; its errors are printed to standard error."""
     try:
         return command()
-    except BrokenPipeError:
-        raise
     except PostprocError as error:
         say(str(error))
         if verbosity > 0:
             traceback.print_exc()
         return error.exit_code
     except Exception as error:  # the outermost boundary: no traceback unless it was asked for
+        if isinstance(error, OSError) and error.filename is None:  # a stream: no file has failed
+            raise
         say(f"internal error: {type(error).__name__}: {error}\n  help: -v shows the traceback")
         if verbosity > 0:
             traceback.print_exc()
         return INTERNAL_ERROR
+
+
+def worst(statuses: Iterable[int]) -> int:
+    """The exit status of many inputs: that of the one which failed worst."""
+    found = set(statuses)
+    return next((status for status in _GRAVITY if status in found), 0)
 
 
 def say(message: str) -> None:

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from postproc.cli import options
 
@@ -13,7 +12,7 @@ SUMMARY = "Show containers, targets, kernels with their resources, and sections.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `inspect`."""
-    parser.add_argument("inputs", nargs="+", type=Path, metavar="IN")
+    parser.add_argument("inputs", nargs="+", type=options.path, metavar="IN")
     parser.add_argument("--json", action="store_true", help="one object a line, for each input")
     options.add_log_options(parser)
 
@@ -23,12 +22,13 @@ def run(arguments: argparse.Namespace) -> int:
     import msgspec
 
     from postproc.containers import map_file, open_container
+    from postproc.paths import readable
     from postproc.report.console import console_for
     from postproc.report.inspect import inspect_document, render
 
     options.log_settings(arguments)
     for path in arguments.inputs:
-        container = open_container(map_file(path), str(path))
+        container = open_container(map_file(path), readable(path))
         document = inspect_document(container)
         if arguments.json:
             print(msgspec.json.encode(document).decode())

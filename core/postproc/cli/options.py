@@ -20,8 +20,16 @@ __all__ = [
     "add_plugin_options",
     "load_config",
     "log_settings",
+    "path",
     "run_settings",
 ]
+
+
+def path(text: str) -> Path:
+    """The type of all arguments that are paths: an empty one would name the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("an empty path names nothing")
+    return Path(text)
 
 
 def add_log_options(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +50,7 @@ def add_config_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--config",
         action="append",
-        type=Path,
+        type=path,
         default=[],
         metavar="FILE",
         help="TOML file, or a pyproject.toml with [tool.postproc]; of several the later one wins",

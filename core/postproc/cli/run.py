@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from postproc import log
 from postproc.cli import options
-from postproc.cli.failures import say
+from postproc.cli.failures import say, worst
+from postproc.cli.streams import output_written
 from postproc.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,30 +22,38 @@ if TYPE_CHECKING:
 
 SUMMARY = "Rewrite code objects."
 
-_GRAVITY = (1, 5, 4, 3, 2)
-"""Exit statuses from worst to mildest: of many inputs the worst one is returned."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `run`."""
     parser.add_argument(
         "inputs",
         nargs="+",
-        type=Path,
+        type=options.path,
         metavar="IN",
         help="file, or a folder: all code objects below it",
     )
     where = parser.add_argument_group("output").add_mutually_exclusive_group()
-    where.add_argument("-o", "--output", type=Path, metavar="OUT", help="write here")
-    where.add_argument("--output-dir", type=Path, metavar="DIR", help="write below this folder")
+    where.add_argument("-o", "--output", type=options.path, metavar="OUT", help="write here")
+    where.add_argument(
+        "--output-dir", type=options.path, metavar="DIR", help="write below this folder"
+    )
     where.add_argument("--in-place", action="store_true", help="replace the inputs")
     parser.add_argument(
         "--dry-run", action="store_true", help="prepare and verify, but write no output"
     )
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write a report as JSON")
-    parser.add_argument("--map", type=Path, metavar="FILE", help="write the address map as JSON")
     parser.add_argument(
-        "-j", "--jobs", type=_positive, default=1, metavar="N", help="work on N inputs at once"
+        "--report", type=options.path, metavar="FILE", help="write a report as JSON"
+    )
+    parser.add_argument(
+        "--map", type=options.path, metavar="FILE", help="write the address map as JSON"
+    )
+    parser.add_argument(
+        "-j",
+        "--jobs",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="work on N inputs at once (at most four a processor)",
     )
     options.add_config_options(parser)
     options.add_plugin_options(parser)
@@ -65,14 +74,15 @@ def run(arguments: argparse.Namespace) -> int:
     settings = options.run_settings(arguments, dry_run=arguments.dry_run)
     session = Session.open(settings)
     inputs = find_inputs(arguments.inputs, leave_out=arguments.output_dir)
-    jobs = plan_jobs(inputs, destination)
+    documents = [path for path in (arguments.report, arguments.map) if path is not None]
+    jobs = plan_jobs(inputs, destination, documents, also_read=arguments.config)
     _warn_of_idle_run(session, len(jobs))
     with _progress_bar(len(jobs), arguments.quiet) as advance:
         results = run_batch(jobs, settings, session, arguments.jobs, advance)
-    status = _worst(result.report.exit_status for result in results)
+    status = worst(result.report.exit_status for result in results)
+    shown = output_written(lambda: _show(results, settings, arguments))
     _write_documents(arguments, session, results, status)
-    _show(results, settings, arguments)
-    return status
+    return status or shown
 
 
 def _positive(text: str) -> int:
@@ -86,11 +96,6 @@ def _warn_of_idle_run(session: Session, inputs: int) -> None:
         log.logger().warning("no code object found")
     if not session.plugins.active:
         log.logger().warning("no plugin is selected: nothing will change")
-
-
-def _worst(statuses: Iterator[int]) -> int:
-    found = set(statuses)
-    return next((status for status in _GRAVITY if status in found), 0)
 
 
 def _write_documents(
@@ -124,7 +129,8 @@ def _write_json(path: Path, document: object) -> None:
 
 def _show(
     results: Sequence[FileResult], settings: RunSettings, arguments: argparse.Namespace
-) -> None:
+) -> int:
+    """Print warnings, errors and the summary; returns 0."""
     for result in results:
         for warning in result.report.warnings:
             name = "" if result.report.input is None else result.report.input.path
@@ -137,6 +143,7 @@ def _show(
         from postproc.report.console import print_files
 
         print_files([result.report for result in results], dry_run=arguments.dry_run)
+    return 0
 
 
 @contextmanager

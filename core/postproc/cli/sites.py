@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from postproc.cli import options
-from postproc.cli.failures import say
+from postproc.cli.failures import say, worst
 
 if TYPE_CHECKING:
     from postproc.pipeline.files import FileResult
@@ -18,7 +17,7 @@ SUMMARY = "List the sites that the selected plugins match, and what would become
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `sites`."""
-    parser.add_argument("inputs", nargs="+", type=Path, metavar="IN")
+    parser.add_argument("inputs", nargs="+", type=options.path, metavar="IN")
     parser.add_argument("--json", action="store_true", help="one object a line")
     parser.add_argument(
         "--status",
@@ -37,14 +36,14 @@ def run(arguments: argparse.Namespace) -> int:
     from postproc.pipeline.session import Session
 
     session = Session.open(options.run_settings(arguments, dry_run=True))
-    worst = 0
+    statuses = []
     for item in find_inputs(arguments.inputs):
         result = process_file(Job(item.path, None), session)
         if result.report.error is not None:
             say(result.report.error.message)
-        worst = worst or result.report.exit_status
+        statuses.append(result.report.exit_status)
         (_print_json if arguments.json else _print_text)(result, arguments.status)
-    return worst
+    return worst(statuses)
 
 
 def _print_json(result: FileResult, status: str | None) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from postproc.cli import options
 from postproc.errors import UsageError, VerificationError
+from postproc.paths import readable
 
 if TYPE_CHECKING:
     from postproc.report.document import MapDocument
@@ -18,10 +19,10 @@ SUMMARY = "Check an output against its input and the map that `run --map` wrote.
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `verify`."""
-    parser.add_argument("original", type=Path, metavar="INPUT")
-    parser.add_argument("produced", type=Path, metavar="OUTPUT")
+    parser.add_argument("original", type=options.path, metavar="INPUT")
+    parser.add_argument("produced", type=options.path, metavar="OUTPUT")
     parser.add_argument(
-        "--map", type=Path, metavar="FILE", help="without it the two must be identical"
+        "--map", type=options.path, metavar="FILE", help="without it the two must be identical"
     )
     options.add_log_options(parser)
 
@@ -37,7 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.map is None:
         if before != after:
             hint = "give the map of the run that made it: --map FILE"
-            raise VerificationError("the files differ", file=str(arguments.produced), hint=hint)
+            raise VerificationError(
+                "the files differ", file=readable(arguments.produced), hint=hint
+            )
         print(f"{arguments.produced}: identical to {arguments.original}")
         return 0
     digests = (hashlib.sha256(before).hexdigest(), hashlib.sha256(after).hexdigest())
@@ -53,16 +56,16 @@ def _entry(path: Path, digests: tuple[str, str]) -> MapDocument.File:
 
     try:
         document = msgspec.json.decode(path.read_bytes(), type=MapDocument)
-    except (OSError, msgspec.DecodeError) as error:
-        raise UsageError("the map cannot be read", file=str(path), why=str(error)) from error
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
+        raise UsageError("the map cannot be read", file=readable(path), why=str(error)) from error
     for entry in document.files:
         if entry.input_sha256 == digests[0]:
             if entry.output_sha256 != digests[1]:
                 raise VerificationError(
-                    "this is not the output that the map was written for", file=str(path)
+                    "this is not the output that the map was written for", file=readable(path)
                 )
             return entry
-    raise UsageError("the map does not know this input", file=str(path))
+    raise UsageError("the map does not know this input", file=readable(path))
 
 
 def _verify(arguments: argparse.Namespace, entry: MapDocument.File) -> int:
@@ -72,7 +75,9 @@ def _verify(arguments: argparse.Namespace, entry: MapDocument.File) -> int:
     originals = list(views(arguments.original))
     results = code_objects(arguments.produced)
     if not len(originals) == len(results) == len(entry.code_objects):
-        raise VerificationError("the number of code objects differs", file=str(arguments.produced))
+        raise VerificationError(
+            "the number of code objects differs", file=readable(arguments.produced)
+        )
     for view, produced, mapped in zip(originals, results, entry.code_objects, strict=True):
         verify(view.code_object, bytes(produced.data), mapped.record, view.isa)
     return sum(len(mapped.record.windows) for mapped in entry.code_objects)

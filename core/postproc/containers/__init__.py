@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
 
 from postproc.containers.recognition import not_a_code_object
 from postproc.errors import MalformedInput
+from postproc.paths import readable
 
 if TYPE_CHECKING:
     from postproc.codeobject import CodeObject
@@ -108,7 +109,8 @@ def open_code_objects(
 ) -> tuple[CodeObject, ...]:
     """The code objects in a file (`name` is its path then) or in bytes.  Raises MalformedInput."""
     if isinstance(source, (str, Path)):
-        return open_container(map_file(Path(source)), str(source)).code_objects
+        path = Path(source)
+        return open_container(map_file(path), readable(path)).code_objects
     return open_container(source, name).code_objects
 
 
@@ -124,5 +126,5 @@ def map_file(path: Path) -> memoryview:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise MalformedInput(
-            str(path), None, f"the file cannot be read: {reason or error}"
+            readable(path), None, f"the file cannot be read: {reason or error}"
         ) from error

@@ -3,14 +3,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from postproc import log
-from postproc.pipeline.files import FileResult, Job, process_file
+from postproc.pipeline.files import FileResult, Job, lost_file, process_file
 from postproc.pipeline.session import RunSettings, Session
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 __all__ = ["run_batch"]
+
+_MOST_PER_PROCESSOR = 4
+"""Workers; the work is computing, so that more of them only cost memory."""
 
 _worker_session: Session | None = None
 
@@ -27,7 +36,8 @@ def run_batch(
     The outputs do not depend on `workers`: every file is a transaction of its own.
     """
     results = []
-    with _results(jobs, settings, session, min(workers, len(jobs))) as stream:
+    workers = min(workers, len(jobs), _MOST_PER_PROCESSOR * (os.cpu_count() or 1))
+    with _results(jobs, settings, session, workers) as stream:
         for result in stream:
             progress(result)
             results.append(result)
@@ -51,9 +61,18 @@ def _results(
         initargs=(settings,),
     )
     try:
-        yield pool.map(_work, jobs)
+        yield _finished(jobs, [pool.submit(_work, job) for job in jobs])
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _finished(jobs: Sequence[Job], futures: Sequence[Future[FileResult]]) -> Iterator[FileResult]:
+    """Results as they were asked for; those that a dying process took along are failures."""
+    for job, future in zip(jobs, futures, strict=True):
+        try:
+            yield future.result()
+        except BrokenExecutor as error:
+            yield lost_file(job, error)
 
 
 def _start_worker(settings: RunSettings) -> None:

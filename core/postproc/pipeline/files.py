@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from postproc.containers import map_file, open_container
 from postproc.errors import MalformedInput, PostprocError, UsageError
+from postproc.paths import readable
 from postproc.pipeline.session import Session
 from postproc.pipeline.transform import Transformation, transform
 from postproc.report.build import code_object_report, file_state
@@ -22,7 +23,7 @@ from postproc.write import make_folder, write_atomically
 if TYPE_CHECKING:
     from postproc.containers import Container
 
-__all__ = ["FileResult", "Job", "open_input", "process_file"]
+__all__ = ["FileResult", "Job", "lost_file", "open_input", "process_file"]
 
 INTERNAL_ERROR = 1
 
@@ -86,11 +87,29 @@ def process_file(job: Job, session: Session) -> FileResult:
     return _result(session, progress, error)
 
 
+def lost_file(job: Job, error: Exception) -> FileResult:
+    """The result of a file whose worker process died."""
+    message = f"{readable(job.input)}: the process that worked on it, or on another file, died"
+    failure = ErrorReport(kind=type(error).__name__, message=f"{message}\n  because: {error}")
+    report = FileReport(
+        input=None,
+        output=None,
+        changed=False,
+        exit_status=INTERNAL_ERROR,
+        error=failure,
+        warnings=(),
+        code_objects=(),
+        timings={},
+        plugins={},
+    )
+    return FileResult(report, None)
+
+
 def _process(job: Job, session: Session, progress: _Progress) -> None:
     started = time.perf_counter()
-    data = map_file(job.input)
-    progress.input = file_state(str(job.input), data)
-    container = open_input(data, str(job.input), session)
+    data, name = map_file(job.input), readable(job.input)
+    progress.input = file_state(name, data)
+    container = open_input(data, name, session)
     progress.runs = tuple(Transformation(item) for item in container.code_objects)
     progress.open_seconds = time.perf_counter() - started
     for run in progress.runs:
@@ -107,7 +126,7 @@ def _process(job: Job, session: Session, progress: _Progress) -> None:
             make_folder(job.output.parent)
         write_atomically(job.output, result, mode_from=job.input)
         progress.write_seconds = time.perf_counter() - started
-        progress.output = file_state(str(job.output), result)
+        progress.output = file_state(readable(job.output), result)
 
 
 def _refuse_warnings(session: Session, progress: _Progress) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,8 +12,9 @@ from pathlib import Path
 from typing import final
 
 from postproc.errors import MalformedInput, UsageError
+from postproc.paths import identity, readable
 from postproc.pipeline.files import Job
-from postproc.write import TEMPORARY, identity
+from postproc.write import TEMPORARY
 
 __all__ = ["Destination", "find_inputs", "plan_jobs"]
 
@@ -47,46 +49,82 @@ def find_inputs(paths: Sequence[Path], leave_out: Path | None = None) -> list[In
 
     Files named directly are taken whatever they hold.  In folders, `leave_out` (the output folder),
     temporary files of a killed run, and everything that is no code object are passed over.  Raises
-    MalformedInput for a path that is missing.
+    MalformedInput for a path that is missing or cannot be looked at.
     """
     found: dict[str, Input] = {}
     for path in paths:
-        if path.is_dir():
+        if stat.S_ISDIR(_mode(path)):
             for file in _walk(path, leave_out):
                 found.setdefault(os.path.realpath(file), Input(file, file.relative_to(path)))
-        elif path.exists():
-            found.setdefault(os.path.realpath(path), Input(path, Path(path.name)))
         else:
-            raise MalformedInput(str(path), None, "there is no such file")
+            found.setdefault(os.path.realpath(path), Input(path, Path(path.name)))
     return list(found.values())
 
 
-def plan_jobs(inputs: Sequence[Input], destination: Destination) -> list[Job]:
-    """One job an input.  Raises UsageError if outputs would collide or hit an input."""
+def plan_jobs(
+    inputs: Sequence[Input],
+    destination: Destination,
+    documents: Sequence[Path] = (),
+    also_read: Sequence[Path] = (),
+) -> list[Job]:
+    """One job an input.
+
+    `documents` are files that the run writes besides the outputs, `also_read` files that it reads
+    besides the inputs.  Raises UsageError if two of what is written are one file, or if anything
+    that is written is also read.
+    """
     make_folder = destination.folder is not None
     jobs = [Job(item.path, _output(item, destination), make_folder) for item in inputs]
     if destination.file is not None and len(jobs) > 1:
         raise UsageError(
             f"{len(jobs)} inputs cannot go to one output",
-            file=str(destination.file),
+            file=readable(destination.file),
             hint="use --output-dir DIR",
         )
-    read = {identity(item.path) for item in inputs} - {None}
-    taken: dict[Path, Path] = {}
+    read = _Files([*(item.path for item in inputs), *also_read])
+    taken: dict[str, Path] = {}
     for job in jobs:
         if job.output is None:
             continue
-        rival = taken.setdefault(job.output, job.input)
+        rival = taken.setdefault(os.path.realpath(job.output), job.input)
         if rival != job.input:
             raise UsageError(
-                f"{rival} and {job.input} would both be written to {job.output}",
+                f"{readable(rival)} and {readable(job.input)} would both be written to "
+                f"{readable(job.output)}",
                 hint="name their common folder as the input: paths below it are kept",
             )
-        if not destination.in_place and identity(job.output) in read:
+        if not destination.in_place and job.output in read:
             raise UsageError(
-                "the output is an input", file=str(job.output), hint="use --in-place to allow it"
+                "the output is an input",
+                file=readable(job.output),
+                hint="use --in-place to allow it",
             )
+    _check_documents(documents, read, _Files([job.output for job in jobs if job.output]))
     return jobs
+
+
+@final
+class _Files:
+    """A set of files, which a path is in under any of their names."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._names = {os.path.realpath(path) for path in paths}
+        self._identities = {identity(path) for path in paths} - {None}
+
+    def __contains__(self, path: Path) -> bool:
+        return os.path.realpath(path) in self._names or identity(path) in self._identities
+
+
+def _check_documents(documents: Sequence[Path], read: _Files, written: _Files) -> None:
+    """Raise UsageError for a document that would replace another file of the run, or that plainly
+    cannot be written: the outputs would stand without it."""
+    for rank, path in enumerate(documents):
+        if path in read:
+            raise UsageError("this file is read, it cannot be written too", file=readable(path))
+        if path in written or path in _Files(documents[:rank]):
+            raise UsageError("two results would be written to this file", file=readable(path))
+        if not os.path.isdir(os.path.dirname(os.path.realpath(path))):
+            raise UsageError("there is no such folder", file=readable(path.parent))
 
 
 def _output(item: Input, destination: Destination) -> Path | None:
@@ -99,7 +137,7 @@ def _output(item: Input, destination: Destination) -> Path | None:
 
 def _walk(folder: Path, leave_out: Path | None) -> Iterator[Path]:
     unwanted = None if leave_out is None else identity(leave_out)
-    for root, folders, files in os.walk(folder):
+    for root, folders, files in os.walk(folder, onerror=_refuse_to_skip):
         here = Path(root)
         if unwanted is not None:
             folders[:] = [name for name in folders if identity(here / name) != unwanted]
@@ -109,13 +147,34 @@ def _walk(folder: Path, leave_out: Path | None) -> Iterator[Path]:
                 yield here / name
 
 
+def _refuse_to_skip(error: OSError) -> None:
+    """What cannot be listed may hold code objects that were meant to be rewritten."""
+    raise _unreadable(Path(error.filename), error) from error
+
+
+def _mode(path: Path) -> int:
+    """What a path is, through links.  Raises MalformedInput."""
+    try:
+        return path.stat().st_mode
+    except FileNotFoundError as error:
+        raise MalformedInput(readable(path), None, "there is no such file") from error
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> MalformedInput:
+    return MalformedInput(readable(path), None, f"it cannot be read: {error.strerror or error}")
+
+
 def _is_code_object(path: Path) -> bool:
     """Whether a file begins as an AMDGPU ELF; an unreadable one is left to its own error."""
-    if not path.is_file():
-        return False
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
         with path.open("rb") as file:
             head = file.read(_MACHINE_OFFSET + _MACHINE.size)
+    except FileNotFoundError:  # a link to nothing, or a file that has gone
+        return False
     except OSError:
         return True
     if len(head) < _MACHINE_OFFSET + _MACHINE.size or not head.startswith(_ELF_MAGIC):

@@ -24,8 +24,13 @@ def console_for(stream: object = None) -> Console:
     """A console on standard output; without colour where NO_COLOR or no terminal says so."""
     from rich.console import Console
 
+    class Patient(Console):
+        def on_broken_pipe(self) -> None:
+            """Leave it to the command line, which knows the exit status (rich would exit)."""
+            raise BrokenPipeError
+
     plain_width = 200
-    console = Console(file=stream, highlight=False, soft_wrap=True)  # type: ignore[arg-type]  # IO[str]
+    console = Patient(file=stream, highlight=False, soft_wrap=True)  # type: ignore[arg-type]  # IO[str]
     if not console.is_terminal:
         console.width = plain_width
     return console
