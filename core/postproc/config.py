@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, TypeVar, final
 import msgspec
 
 from postproc.errors import ConfigError
+from postproc.paths import readable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -101,14 +102,14 @@ def load(files: Sequence[Path] = (), overrides: Iterable[Setting] = ()) -> Confi
     for path in files:
         document = _read(path)
         _check_plugin_tables(document.get("plugin", {}), path)
-        _check(document.get("postproc", {}), CoreConfig, "postproc", str(path))
+        _check(document.get("postproc", {}), CoreConfig, "postproc", readable(path))
         for key, value in document.get("postproc", {}).items():
             core[key] = value
-            origins[f"postproc.{key}"] = str(path)
+            origins[f"postproc.{key}"] = readable(path)
         for name, table in document.get("plugin", {}).items():
             for key, value in table.items():
                 tables.setdefault(name, {})[key] = value
-                origins[f"plugin.{name}.{key}"] = str(path)
+                origins[f"plugin.{name}.{key}"] = readable(path)
             tables.setdefault(name, {})
     for setting in overrides:
         core[setting.key.removeprefix("postproc.")] = setting.value
@@ -160,27 +161,28 @@ def _read(path: Path) -> dict[str, Any]:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(
-            "cannot read the configuration", file=str(path), why=error.strerror or str(error)
+            "cannot read the configuration", file=readable(path), why=error.strerror or str(error)
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # bad TOML, no UTF-8, absurd numbers or nesting
         raise ConfigError(
-            "the configuration is not valid TOML", file=str(path), why=str(error)
+            "the configuration is not valid TOML", file=readable(path), why=str(error)
         ) from error
     if path.name == _PYPROJECT:
         document = _of_pyproject(document, path)
     for key, value in document.items():
         if key not in ("postproc", "plugin"):
             hint = suggestion(key, ("postproc", "plugin"))
-            raise ConfigError(f"unknown table [{key}]", file=str(path), hint=hint)
+            raise ConfigError(f"unknown table [{key}]", file=readable(path), hint=hint)
         if not isinstance(value, dict):
-            raise ConfigError(f"{key} must be a table", file=str(path))
+            raise ConfigError(f"{key} must be a table", file=readable(path))
     return document
 
 
 def _of_pyproject(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    table = document.get("tool", {}).get("postproc")
+    tools = document.get("tool")
+    table = tools.get("postproc") if isinstance(tools, dict) else None
     if not isinstance(table, dict):
-        raise ConfigError("no table [tool.postproc]", file=str(path))
+        raise ConfigError("no table [tool.postproc]", file=readable(path))
     core = {key: value for key, value in table.items() if key != "plugin"}
     return {"postproc": core, "plugin": table.get("plugin", {})}
 
@@ -189,7 +191,7 @@ def _check_plugin_tables(tables: Mapping[str, Any], path: Path) -> None:
     for name, table in tables.items():
         if not isinstance(table, dict):
             raise ConfigError(
-                f"plugin.{name} must be a table", file=str(path), hint=f"write [plugin.{name}]"
+                f"plugin.{name} must be a table", file=readable(path), hint=f"write [plugin.{name}]"
             )
 
 

@@ -106,6 +106,25 @@ def test_bad_toml_names_the_line(written: Path) -> None:
         loaded(written, "[postproc\n")
 
 
+@pytest.mark.parametrize(
+    "data",
+    [b"\xff", b"\xef\xbb\xbf[postproc]\n", b"x=" + b"[" * 20_000, b"x=" + b"9" * 10_000],
+    ids=["no UTF-8", "byte order mark", "deep", "long number"],
+)
+def test_no_file_is_too_odd_for_a_config_error(written: Path, data: bytes) -> None:
+    written.write_bytes(data)
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        load([written])
+
+
+@pytest.mark.parametrize("text", ["tool = 1", "[tool]\nx = 1", "[tool]\npostproc = 1", ""])
+def test_a_pyproject_may_hold_anything_in_our_place(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "pyproject.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="no table"):
+        load([path])
+
+
 def test_a_missing_file_is_a_config_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot read"):
         load([tmp_path / "none.toml"])
