@@ -87,23 +87,22 @@ def decode_words(
     `restarts` are dword indices where an instruction must start (symbols); what would run over
     one, or over the end, is no instruction.
     """
-    room = room_before(restarts, count)
-    length = np.minimum(estimate(tables, words, count), room)
+    ends = np.append(np.asarray(restarts, np.intp), count)
+    length = estimate(tables, words, count)
+    _stop_at(ends, length)
     starts = chain(length)
-    pattern, exact = identify(tables, words, starts, room)
+    pattern, exact = identify(tables, words, starts, ends)
     if not np.array_equal(exact, length.take(starts)):
-        starts, pattern, exact = _settle(tables, words, room, length, (starts, pattern, exact))
+        starts, pattern, exact = _settle(tables, words, ends, length, (starts, pattern, exact))
     return Starts(starts.astype(np.uint32), tables.entry_of_pattern.take(pattern), exact)
 
 
-def room_before(restarts: Sequence[int] | NDArray[np.intp], count: int) -> NDArray[np.uint8]:
-    """Per dword the most dwords that an instruction there may take."""
-    room = np.full(count, LONGEST, np.uint8)
-    ends = np.append(np.asarray(restarts, np.intp), count)
-    for distance in range(LONGEST, 0, -1):
+def _stop_at(ends: NDArray[np.intp], length: NDArray[np.uint8]) -> None:
+    """Shorten what would run over one of the `ends` (ascending), so that all chains meet there."""
+    for distance in range(1, LONGEST):
         before = ends - distance
-        room[before[(before >= 0) & (before < count)]] = distance
-    return room
+        before = before[before >= 0]
+        length[before] = np.minimum(length[before], distance)
 
 
 Identified = tuple["NDArray[np.intp]", "NDArray[np.int16]", "NDArray[np.uint8]"]
@@ -113,12 +112,12 @@ Identified = tuple["NDArray[np.intp]", "NDArray[np.int16]", "NDArray[np.uint8]"]
 def _settle(
     tables: DecoderTables,
     words: NDArray[np.uint32],
-    room: NDArray[np.uint8],
+    ends: NDArray[np.intp],
     length: NDArray[np.uint8],
     first: Identified,
 ) -> Identified:
     """Replace estimates by exact lengths until the chain of starts no longer changes."""
-    count = room.size
+    count = length.size
     pattern = np.full(count, -1, np.int16)
     known = np.zeros(count, bool)
     at, found, exact = first
@@ -131,13 +130,13 @@ def _settle(
         for distance in range(1, WINDOW):
             behind[wrong + distance] = True
         nearby = np.flatnonzero(behind[:count] & ~known)
-        pattern[nearby], length[nearby] = identify(tables, words, nearby, room)
+        pattern[nearby], length[nearby] = identify(tables, words, nearby, ends)
         known[nearby] = True
         starts = chain(length)
         at = starts[~known[starts]]
         if not at.size:
             return starts, pattern.take(starts), length.take(starts)
-        found, exact = identify(tables, words, at, room)
+        found, exact = identify(tables, words, at, ends)
 
 
 # ---------------------------------------------------------------- estimate
@@ -188,9 +187,12 @@ def identify(
     tables: DecoderTables,
     words: NDArray[np.uint32],
     at: NDArray[np.intp],
-    room: NDArray[np.uint8],
+    ends: NDArray[np.intp],
 ) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
-    """Pattern (-1: no instruction) and length in dwords of what starts at the dwords `at`."""
+    """Pattern (-1: no instruction) and length in dwords of what starts at the dwords `at`.
+
+    Both `at` and `ends`, over which no instruction runs, are ascending.
+    """
     pattern = np.empty(at.size, np.int16)
     length = np.empty(at.size, np.uint8)
 
@@ -203,13 +205,13 @@ def identify(
     for low in range(0, doubtful.size, CHUNK):
         part = doubtful[low : low + CHUNK]
         pattern[part], length[part] = _identify_chunk(tables, _descend, words, at[part])
-    room_at = room.take(at)
-    pattern[length > room_at] = -1
+    # only the last instruction before an end can run over it
+    last = np.searchsorted(at, ends) - 1
+    before, end = last[last >= 0], ends[last >= 0]
+    pattern[before[at[before] + length[before] > end]] = -1
     doubtful = np.flatnonzero(pattern < 0)
     if doubtful.size:
-        pattern[doubtful], length[doubtful] = _decide(
-            tables, words, at[doubtful], room_at[doubtful]
-        )
+        pattern[doubtful], length[doubtful] = _decide(tables, words, at[doubtful], ends)
     return pattern, length
 
 
@@ -317,18 +319,19 @@ def _decide(
     tables: DecoderTables,
     words: NDArray[np.uint32],
     at: NDArray[np.intp],
-    room: NDArray[np.uint8],
+    ends: NDArray[np.intp],
 ) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
     """Pattern (-1: unknown) and length of the dwords `at`, trying every candidate in turn."""
     pattern = np.full(at.size, -1, np.int16)
     length = np.ones(at.size, np.uint8)
+    end = ends[np.searchsorted(ends, at, side="right")]
     slots = tables.slot.take(words[at] >> np.uint32(16))
     for slot in np.unique(slots):
         members = np.flatnonzero(slots == slot)
         first, last = tables.candidate_start[slot], tables.candidate_start[slot + 1]
         for candidate in tables.candidates[first:last].tolist():
             ok, size = _matches(tables, words, at[members], candidate)
-            ok &= size <= room[members]
+            ok &= at[members] + size <= end[members]
             hit = members[ok]
             pattern[hit] = candidate
             length[hit] = size[ok]
