@@ -83,7 +83,9 @@ def compare_windows(
     agree = np.fromiter(
         (
             opcode in opcodes[number]
-            for opcode, number in zip(decodes.opcode[both].tolist(), entry[both].tolist(), strict=True)
+            for opcode, number in zip(
+                decodes.opcode[both].tolist(), entry[both].tolist(), strict=True
+            )
         ),
         bool,
         len(both),
@@ -96,7 +98,9 @@ def compare_windows(
             theirs = "<crash>"
         elif decodes.accepted[row]:
             theirs = target.instruction(int(decodes.opcode[row])).name
-        result.note(_kind(ours, theirs, int(size[row]), int(decodes.size[row])), ours, theirs, windows[row])
+        result.note(
+            _kind(ours, theirs, int(size[row]), int(decodes.size[row])), ours, theirs, windows[row]
+        )
 
 
 def _kind(ours: str, theirs: str, our_size: int, their_size: int) -> str:

@@ -110,7 +110,7 @@ def _operands(target: Target, study: Study, dpp8: bool) -> tuple[OperandFacts, .
                 index < instruction.defs,
                 source,
                 described.tied,
-                described.early_clobber,
+                bool(described.early_clobber),
                 type_name == PCREL or bool(described.flags & _BRANCH_FLAG),
                 type_name,
                 target.description.classes[described.register_class].name if known_class else "",
@@ -188,4 +188,3 @@ def _matters(widths: np.ndarray, place: int) -> bool:
     codes = np.arange(len(widths))
     other = widths[codes ^ 1 << place]
     return bool(((widths != other) & (widths >= 0) & (other >= 0)).any())
-

@@ -13,11 +13,12 @@ from pathlib import Path
 
 from .acceptance import Disagreements, compare
 from .facts import TargetFacts
+from .flag_rules import UNVERIFIED
 from .known import operand_reason_for, reason_for
 from .operand_check import OperandReport, check_operands
 from .seeds import SEED
 from .target import Target
-from .verify_numbering import UNVERIFIED, check_numbering
+from .verify_numbering import check_numbering
 
 EXAMPLES = 20
 """Lines of one kind in a report."""

@@ -204,7 +204,9 @@ _STEPPED = {"r": 3, "i": 1}
 def code_runs(codes: CodeClass) -> list[list[Any]]:
     """Runs of codes whose register or value rises by the same step."""
     runs: list[list[Any]] = []
-    for first, (kind, value) in enumerate(zip(codes.kind.tolist(), codes.value.tolist(), strict=True)):
+    for first, (kind, value) in enumerate(
+        zip(codes.kind.tolist(), codes.value.tolist(), strict=True)
+    ):
         code = _code(kind, value)
         if not (runs and _extend(runs[-1], code)):
             runs.append([first, 1, *code])
@@ -242,7 +244,9 @@ def expand(runs: list[list[Any]], count: int) -> CodeClass:
         if run[2] == "r":
             width = OWN_WIDTH if run[6] is None else run[6]
             kind[codes] = REGISTER
-            value[codes] = (files[run[3]] << 24 | run[4] << 20 | width << 12) + run[5] + steps * run[7]
+            value[codes] = (
+                (files[run[3]] << 24 | run[4] << 20 | width << 12) + run[5] + steps * run[7]
+            )
         elif run[2] == "i":
             kind[codes], value[codes] = IMMEDIATE, run[3] + steps * run[4]
         elif run[2] == "L":

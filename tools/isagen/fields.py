@@ -126,7 +126,7 @@ def _reference_opcode(decodes: Decodes, base_size: int, image: bool) -> int:
     count = Counter(decodes.opcode.tolist())
     operands = dict(zip(decodes.opcode.tolist(), decodes.operand_count.tolist(), strict=True))
     most = max((operands[o] for o in count if count[o] >= 2), default=0)
-    return max(count, key=lambda o: (operands[o] == most, count[o], -o))
+    return int(max(count, key=lambda o: (operands[o] == most, count[o], -o)))
 
 
 # ---------------------------------------------------------------- flips
@@ -166,9 +166,7 @@ def classify_bits(study: Study, flips: Flips) -> None:
     study.ignored = [b for b in flips.free if b not in study.must and b not in study.structural]
 
 
-def structural_immediates(
-    target: Target, study: Study, flips: Flips
-) -> dict[str, dict[int, int]]:
+def structural_immediates(target: Target, study: Study, flips: Flips) -> dict[str, dict[int, int]]:
     """Structural bits that an immediate of the same role shows before and after the flip."""
     found: dict[str, dict[int, int]] = {}
     bases = len(study.bases)
@@ -201,7 +199,9 @@ def describe_operands(study: Study, flips: Flips) -> None:
     kind, value = flips.kind[:, 1:, :count], flips.value[:, 1:, :count]
     changed = ((value != before_value) | (kind != before_kind)) & same[:, :, None]
     # a change can be measured if kind and (of registers) file, half and width stay
-    measurable = changed & (kind == before_kind) & (flips.size[:, 1:] == flips.size[:, :1])[:, :, None]
+    measurable = (
+        changed & (kind == before_kind) & (flips.size[:, 1:] == flips.size[:, :1])[:, :, None]
+    )
     registers = kind == 1
     measurable &= ~registers | (value >> 12 == before_value >> 12)
     delta = np.abs(value - before_value)

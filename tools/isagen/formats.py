@@ -8,6 +8,7 @@ _PLAIN = (
     *("SOP1", "SOP2", "SOPC", "SOPK", "SOPP"),
 )
 
+
 def format_of(llvm_name: str, ts_flags: frozenset[str], size: int, value: int) -> str:
     """`size`: bytes of the encoding without literal; `value`: its fixed bits."""
     for prefix, name in (

@@ -54,11 +54,15 @@ class Interpreter:
         entry = np.full(len(windows), NONE, np.int32)
         size = np.zeros(len(windows), np.uint8)
         pairs = words(windows)
-        top = (pairs[:, 0] >> np.uint64(32 - GROUP_BITS) & np.uint64((1 << GROUP_BITS) - 1)).astype(int)
+        top = (pairs[:, 0] >> np.uint64(32 - GROUP_BITS) & np.uint64((1 << GROUP_BITS) - 1)).astype(
+            int
+        )
         order = np.argsort(top, kind="stable")
         cuts = np.nonzero(np.diff(top[order]))[0] + 1
         for rows in np.split(order, cuts) if len(order) else ():
-            self._decode_group(windows, pairs, rows, self._groups.get(int(top[rows[0]]), []), entry, size)
+            self._decode_group(
+                windows, pairs, rows, self._groups.get(int(top[rows[0]]), []), entry, size
+            )
         return entry, size
 
     def _decode_group(
@@ -119,7 +123,9 @@ class Interpreter:
         count = len(windows)
         kind = np.full(count, 2, np.uint8)
         if "const" in source:
-            value = np.full(count, source["const"][1], np.int64) if source["const"][0] == "i" else None
+            value = (
+                np.full(count, source["const"][1], np.int64) if source["const"][0] == "i" else None
+            )
             if value is None:
                 _, file, index, width = source["const"]
                 packed = "-sva".index(file) << 24 | width << 12 | index

@@ -50,7 +50,7 @@ class OperandDescription:
     flags: int
     type: int
     tied: int
-    early_clobber: bool
+    early_clobber: int
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,14 @@ class Decodes:
     @property
     def accepted(self) -> np.ndarray:
         """Success or soft failure (which `llvm-objdump` prints, too)."""
-        return (self.status == 3) | (self.status == 1)
+        taken: np.ndarray = (self.status == 3) | (self.status == 1)
+        return taken
 
     @property
     def crashed(self) -> np.ndarray:
         """LLVM died; `llvm-objdump` would, too."""
-        return self.status == 9
+        died: np.ndarray = self.status == 9
+        return died
 
 
 @dataclass
@@ -118,7 +120,9 @@ class Llvm:
         pointer, integer, long = ctypes.c_void_p, ctypes.c_int, ctypes.c_long
         self._declare("isaprobe_version", ctypes.c_char_p)
         self._declare("isaprobe_open", pointer, ctypes.c_char_p, ctypes.c_char_p)
-        self._declare("isaprobe_decode", None, pointer, pointer, long, integer, integer, *[pointer] * 6)
+        self._declare(
+            "isaprobe_decode", None, pointer, pointer, long, integer, integer, *[pointer] * 6
+        )
         self._declare("isaprobe_print", long, pointer, pointer, long, integer, pointer, long)
         self._declare("isaprobe_reencode", None, pointer, pointer, long, integer, pointer, pointer)
         self._declare("isaprobe_describe", integer, pointer, ctypes.c_char_p, ctypes.c_uint)
@@ -177,7 +181,8 @@ class Llvm:
         if length < 0:
             raise ValueError(f"texts need {-length} bytes, there are {capacity}")
         return [
-            line.replace("\t", " ").strip() for line in out.raw[:length].decode().split("\n")[:count]
+            line.replace("\t", " ").strip()
+            for line in out.raw[:length].decode().split("\n")[:count]
         ]
 
     def reencode(self, windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -221,7 +226,7 @@ def _read_description(items: Sequence[dict[str, Any]]) -> Description:
                 i["ts_flags"],
                 tuple(i["implicit_defs"]),
                 tuple(i["implicit_uses"]),
-                tuple(OperandDescription(*o[:4], bool(o[4])) for o in i["operands"]),
+                tuple(OperandDescription(*o) for o in i["operands"]),
                 {index: role for role, index in i["roles"]},
             )
             for i in of_kind("instruction")

@@ -11,27 +11,31 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-ROLES: tuple[str, ...] = tuple(
-    """vdst src0 vdata vaddr srsrc soffset offset cpol vdata_in swz saddr addr data0 gds addr_in data1
-    waitvdst waitvsrc attr attrchan offset0 offset1 vdst_in tgt src1 src2 src3 vm compr en
-    src0_modifiers clamp omod op_sel round_mode #35 #36 #37 #38 #39 #40 #41 #42 #43 idx #45 #46 #47
-    sdst simm16 sdata sbase sdst_in imm format vaddr0 vaddr1 vaddr2 vaddr3 r128 old dpp_ctrl
-    row_mask bank_mask bound_ctrl src1_modifiers dst_sel dst_unused src0_sel src1_sel src2_modifiers
-    bitop3 byte_sel scale_sel op_sel_hi neg_lo neg_hi waitexp high cbsz blgp abid scale_src0
-    scale_src1 src0_out fi vdst1 index index_key_16bit matrix_a_reuse matrix_b_reuse index_key_8bit
-    index_key_32bit matrix_a_fmt matrix_b_fmt matrix_a_scale matrix_b_scale matrix_a_scale_fmt
-    matrix_b_scale_fmt rsrc dmask dim a16 tfe unorm lwe da vaddr4 vaddr5 vaddr6 vaddr7 vaddr8 vaddr9
-    vaddr10 vaddr11 ray_origin_out ray_dir_out ssamp d16 samp dpp8 vdstX vdstY src0X_modifiers src0X
-    vsrc1X_modifiers vsrc1X src0Y_modifiers src0Y vsrc1Y_modifiers vsrc1Y vsrc2Y src2Y
-    vsrc2Y_modifiers vsrc2X src2X immDeferred vsrc2X_modifiers""".split()
-)
+_ROLE_WORDS = """
+vdst src0 vdata vaddr srsrc soffset offset cpol vdata_in swz saddr addr data0 gds addr_in data1
+waitvdst waitvsrc attr attrchan offset0 offset1 vdst_in tgt src1 src2 src3 vm compr en
+src0_modifiers clamp omod op_sel round_mode #35 #36 #37 #38 #39 #40 #41 #42 #43 idx #45 #46 #47
+sdst simm16 sdata sbase sdst_in imm format vaddr0 vaddr1 vaddr2 vaddr3 r128 old dpp_ctrl
+row_mask bank_mask bound_ctrl src1_modifiers dst_sel dst_unused src0_sel src1_sel src2_modifiers
+bitop3 byte_sel scale_sel op_sel_hi neg_lo neg_hi waitexp high cbsz blgp abid scale_src0
+scale_src1 src0_out fi vdst1 index index_key_16bit matrix_a_reuse matrix_b_reuse index_key_8bit
+index_key_32bit matrix_a_fmt matrix_b_fmt matrix_a_scale matrix_b_scale matrix_a_scale_fmt
+matrix_b_scale_fmt rsrc dmask dim a16 tfe unorm lwe da vaddr4 vaddr5 vaddr6 vaddr7 vaddr8 vaddr9
+vaddr10 vaddr11 ray_origin_out ray_dir_out ssamp d16 samp dpp8 vdstX vdstY src0X_modifiers src0X
+vsrc1X_modifiers vsrc1X src0Y_modifiers src0Y vsrc1Y_modifiers vsrc1Y vsrc2Y src2Y
+vsrc2Y_modifiers vsrc2X src2X immDeferred vsrc2X_modifiers
+"""
+
+ROLES: tuple[str, ...] = tuple(_ROLE_WORDS.split())
 """`AMDGPU::OpName`.  "#n": a number that no real encoding uses."""
 
-_TARGET_OPERAND_TYPES = tuple(
-    """i32 i64 i16 f32 f64 bf16 f16 v2bf16 v2f16 v2f16s v2i16 nv2f16 v2i32 v2f32 ci16 ci32 ci64 cbf16
-    cf16 cf32 cf64 cv2i16 cv2bf16 cv2f16 splitbar k32 k16 k64 aci32 acf32 acf64 av64 mods
-    sdwavopcdst""".split()
-)
+_TYPE_WORDS = """
+i32 i64 i16 f32 f64 bf16 f16 v2bf16 v2f16 v2f16s v2i16 nv2f16 v2i32 v2f32 ci16 ci32 ci64 cbf16
+cf16 cf32 cf64 cv2i16 cv2bf16 cv2f16 splitbar k32 k16 k64 aci32 acf32 acf64 av64 mods
+sdwavopcdst
+"""
+
+_TARGET_OPERAND_TYPES = tuple(_TYPE_WORDS.split())
 """`AMDGPU::OperandType` from OPERAND_FIRST_TARGET on.  `c...`: inline constants only, no literal;
 `a...`: the same for accumulators; `k...`: the literal that VOPD, FMAMK and FMAAK share."""
 

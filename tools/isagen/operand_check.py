@@ -59,9 +59,7 @@ def check_operands(target: Target, facts: TargetFacts, seed: int = SEED) -> Oper
 
 
 def _windows(entry: EntryFacts, rng: np.random.Generator) -> np.ndarray:
-    windows = rng.integers(
-        0, 256, (len(entry.patterns) * PER_PATTERN, WINDOW), dtype=np.uint8
-    )
+    windows = rng.integers(0, 256, (len(entry.patterns) * PER_PATTERN, WINDOW), dtype=np.uint8)
     windows[::3] &= rng.integers(0, 256, windows[::3].shape, dtype=np.uint8)
     for place, (mask, value) in enumerate(entry.patterns):
         force(windows[place * PER_PATTERN : (place + 1) * PER_PATTERN], mask, value)
@@ -137,6 +135,6 @@ def _note_outside_class(
         known = members[described.register_class]
         outside = sum(1 for register in registers.tolist() if register and register not in known)
         if outside:
-            report.outside_class[target.description.classes[described.register_class].name] += outside
-
-
+            report.outside_class[target.description.classes[described.register_class].name] += (
+                outside
+            )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,7 +34,8 @@ _NULL = 124
 """Code of `null` from GFX11 on; LLVM gives the wide nulls, which GFX11 introduced, no encoding."""
 
 
-class Register(NamedTuple):
+@dataclass(frozen=True)
+class Register:
     """See the module."""
 
     file: str
@@ -47,9 +48,7 @@ class Register(NamedTuple):
 
 
 def unpack(packed: int) -> Register:
-    return Register(
-        FILES[packed >> 24], packed & 0xFFF, packed >> 12 & 0xFF, packed >> 20 & 0xF
-    )
+    return Register(FILES[packed >> 24], packed & 0xFFF, packed >> 12 & 0xFF, packed >> 20 & 0xF)
 
 
 NO_REGISTER = Register("-", 0, 0, 0)
@@ -73,9 +72,7 @@ def register_of(name: str, encoding: int) -> Register:
 
 def register_table(registers: Iterable[RegisterDescription]) -> np.ndarray:
     """int64, indexed by LLVM's register id: the packed register (0: NoRegister)."""
-    known: Mapping[int, int] = {
-        r.id: register_of(r.name, r.encoding).packed() for r in registers
-    }
+    known: Mapping[int, int] = {r.id: register_of(r.name, r.encoding).packed() for r in registers}
     table = np.zeros(max(known) + 1, np.int64)
     for number, packed in known.items():
         table[number] = packed

@@ -76,7 +76,7 @@ def sample(
         texts = text([codes[k] for k in kept])
         for k, shown in zip(kept, texts, strict=True):
             verdict = verdicts[k]
-            shown = shown.lstrip().replace("\t", " ")
+            shown = " ".join(shown.split(None, 1))  # one space behind the mnemonic
             if verdict is None or "printer crash" in shown:
                 continue
             name, size = verdict

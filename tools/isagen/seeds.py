@@ -73,7 +73,8 @@ class _Attribution:
         for order in sorted(live):
             leaf = target.leaves[order]
             name = target.instruction(leaf.opcode).name
-            for key in {leaf.opcode, family(name)}:
+            keys: tuple[int | str, ...] = (leaf.opcode, family(name))
+            for key in keys:
                 self._live.setdefault(key, []).append(leaf)
 
     def leaf_of(self, opcode: int, window: np.ndarray) -> int | None:
@@ -81,7 +82,8 @@ class _Attribution:
         replaces another of its family with."""
         bits = to_int(window)
         name = self._target.instruction(opcode).name
-        for key in (opcode, family(name)):
+        keys: tuple[int | str, ...] = (opcode, family(name))
+        for key in keys:
             for leaf in self._live.get(key, ()):
                 if bits & leaf.mask == leaf.value:
                     return leaf.order
@@ -149,4 +151,3 @@ def more_seeds(target: Target, study: Study, wanted: int = 40) -> None:
         if not accepted.any():
             return
         study.seeds = np.concatenate([study.seeds, mutants[accepted][:wanted]])
-

@@ -47,3 +47,7 @@ PROCESSORS: dict[str, Processor] = {
 def generation_of(processor: str) -> int:
     """9 of `gfx90a`, 12 of `gfx1250`."""
     return int(processor.removeprefix("gfx")[:-2])
+
+
+SERVES: dict[str, str] = {}
+"""Processor without a table of its own -> the table that serves it."""

@@ -15,13 +15,13 @@ A number that LLVM's headers do not name is believed only if what LLVM does fits
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 
 from .classes import IMMEDIATE
 from .facts import EntryFacts, OperandFacts, TargetFacts
+from .flag_rules import FLAG_RULES, UNVERIFIED
 from .interpret import joined_bits
 from .llvm import WINDOW
 from .numbering import TS_FLAGS
@@ -100,7 +100,9 @@ KEYWORDS: dict[str, str] = {
 DEFS = {"vdst", "sdst", "vdst1", "vdstX", "vdstY", "src0_out", "ray_origin_out", "ray_dir_out"}
 """Roles that are always defs.  (`sdst` of `s_setpc` is a use; `vdata` and `sdata` may be either.)"""
 
-USES = re.compile(r"v?src\d[XY]?(_modifiers)?|vaddr\d*|saddr|srsrc|soffset|ssamp|sbase|data[01]|old|\w+_in")
+USES = re.compile(
+    r"v?src\d[XY]?(_modifiers)?|vaddr\d*|saddr|srsrc|soffset|ssamp|sbase|data[01]|old|\w+_in"
+)
 
 ORDERED = ("src0", "src1", "src2")
 """Roles that come in this order among an entry's operands."""
@@ -142,9 +144,9 @@ def _keyword_roles(target: Target, facts: TargetFacts) -> Iterator[str]:
                 by_role.setdefault(operand.role, []).append((entry, operand))
     for role, members in sorted(by_role.items()):
         step = max(1, len(members) // ENTRIES_PER_ROLE)
-        shown = [_shows(target, entry, operand) for entry, operand in members[::step]]
-        shown = [s for s in shown if s is not None]
-        agreeing = sum(shown)
+        asked = (_shows(target, entry, operand) for entry, operand in members[::step])
+        shown = [answer for answer in asked if answer is not None]
+        agreeing = shown.count(True)
         if shown and agreeing < AGREEING * len(shown):
             yield f"role {role}: shows as {KEYWORDS[role]} in {agreeing} of {len(shown)} entries"
 
@@ -230,118 +232,6 @@ def _code_of_one(operand: OperandFacts) -> int | None:
 
 
 # ---------------------------------------------------------------- flags
-def _has_role(entry: EntryFacts, *roles: str) -> bool:
-    return any(operand.role in roles for operand in entry.operands)
-
-
-@dataclass(frozen=True)
-class FlagRule:
-    """`must`: entries on which the flag has to be set; `may`: those on which it can be.  A flag
-    without a rule is believed, and said so (`UNVERIFIED`)."""
-
-    must: Callable[[EntryFacts], bool]
-    may: Callable[[EntryFacts], bool]
-
-
-def _same(predicate: Callable[[EntryFacts], bool]) -> FlagRule:
-    return FlagRule(predicate, predicate)
-
-
-def _name(pattern: str) -> Callable[[EntryFacts], bool]:
-    compiled = re.compile(pattern)
-    return lambda entry: compiled.match(entry.mnemonic) is not None
-
-
-def _any(entry: EntryFacts) -> bool:
-    return True
-
-
-def _never(entry: EntryFacts) -> bool:
-    return False
-
-
-def _top(mask: int, value: int) -> Callable[[EntryFacts], bool]:
-    """By the fixed upper bits of the first dword."""
-    return lambda e: (
-        e.patterns[0][0] & mask == mask and e.patterns[0][1] & mask == value
-    )
-
-
-def _plain(predicate: Callable[[EntryFacts], bool]) -> Callable[[EntryFacts], bool]:
-    """Without DPP and SDWA."""
-    return lambda e: predicate(e) and e.size == e.encoded_size == 4
-
-
-_VECTOR = _name(r"v_")
-_SCALAR = _name(r"s_(?!buffer|load|store|scratch|atomic|dcache|gl1|memtime|memrealtime|atc|prefetch|get_waveid)")
-_SOP1, _SOPC, _SOPP = _top(0xFF800000, 0xBE800000), _top(0xFF800000, 0xBF000000), _top(0xFF800000, 0xBF800000)
-_SOPK = _top(0xF0000000, 0xB0000000)
-
-FLAG_RULES: Mapping[str, FlagRule] = {
-    "SALU": FlagRule(_name(r"s_(add|and|or|xor|mov|cmp|lsh|mul)(?!_memtime)"), _name(r"s_")),
-    "VALU": FlagRule(_name(r"v_(add|mul|fma|mov|cmp|and|or|xor|cvt|mfma|wmma)_"), _name(r"v_|tensor_|ds_|buffer_load_|global_load_lds|scratch_load_lds")),
-    "SOP1": FlagRule(_SOP1, _SOP1),
-    "SOPC": FlagRule(_SOPC, _SOPC),
-    "SOPP": FlagRule(_SOPP, _SOPP),
-    "SOPK": FlagRule(_never, _SOPK),
-    "SOP2": FlagRule(_never, _top(0xC0000000, 0x80000000)),
-    "VOP1": FlagRule(_plain(_top(0xFE000000, 0x7E000000)), _name(r"v_(?!cmp)")),
-    "VOPC": FlagRule(_plain(_top(0xFE000000, 0x7C000000)), _name(r"v_cmp")),
-    "VOP2": FlagRule(_never, _VECTOR),
-    "VOP3": FlagRule(lambda e: "_e64" in e.llvm, _VECTOR),
-    "VOP3P": FlagRule(_name(r"v_pk_(add|mul|fma|min|max)_[fui]16|v_wmma|v_swmmac"), _VECTOR),
-    "VINTRP": _same(lambda e: e.mnemonic.startswith("v_interp") and not "_e64" in e.llvm and e.size == 4),
-    "SDWA": _same(lambda e: "_sdwa" in e.llvm),
-    "DPP": FlagRule(lambda e: "_dpp" in e.llvm and "dpp8" not in e.llvm and "e64" not in e.llvm, lambda e: "dpp" in e.llvm.lower()),
-    "TRANS": FlagRule(_name(r"v_(exp|log|rcp|rsq|sqrt|sin|cos)_"), _VECTOR),
-    "MUBUF": _same(_name(r"buffer_")),
-    "MTBUF": _same(_name(r"tbuffer_")),
-    "SMRD": FlagRule(_name(r"s_(load|buffer_load|store|buffer_store)_"), _name(r"s_")),
-    "MIMG": FlagRule(_never, _name(r"image_")),
-    "VIMAGE": FlagRule(_never, _name(r"image_|tensor_")),
-    "VSAMPLE": FlagRule(_never, _name(r"image_")),
-    "EXP": _same(_name(r"exp|export")),
-    "FLAT": FlagRule(_name(r"(flat|global|scratch)_(load|store)"), _name(r"flat_|global_|scratch_|tensor_|cluster_")),
-    "DS": FlagRule(_name(r"ds_(read|write|load|store)"), _name(r"ds_|lds_")),
-    "SPILL": _same(_never),
-    "LDSDIR": _same(_name(r"(ds|lds)_(direct|param)_load")),
-    "VINTERP": _same(_name(r"v_interp_p(10|2)_")),
-    "VOPD3": _same(lambda e: e.llvm.startswith("V_DUAL") and "_e96_" in e.llvm),
-    "VM_CNT": FlagRule(_name(r"(buffer|global|tbuffer|scratch)_load_(?!lds)"), _name(r"(t?buffer|global|flat|scratch|image|cluster|tensor|ds)_")),
-    "EXP_CNT": FlagRule(_name(r"exp"), _name(r"exp|ds_|(t?buffer|image|flat|global|scratch)_|lds_")),
-    "LGKM_CNT": FlagRule(_name(r"s_load_|ds_(read|load)_b32"), _name(r"s_|ds_|flat_|(buffer|global|scratch)_load_")),
-    "WQM": FlagRule(_name(r"image_sample(?!r)"), _name(r"image_|v_interp|s_wqm|ds_bpermute|lds_|ds_param")),
-    "GATHER4": _same(_name(r"image_(msaa_load|gather4(?!h))|image_gather4h")),
-    "TENSOR_CNT": _same(_name(r"tensor_(load_to|store_from)_lds")),
-    "SCALAR_STORE": FlagRule(_name(r"s_(buffer_)?store_"), _name(r"s_")),
-    "ASYNC_CNT": _same(_name(r"(global|cluster)_(load|store)_async")),
-    "VOP3_OPSEL": FlagRule(_never, lambda e: _has_role(e, "op_sel", "src0_modifiers")),
-    "FPCLAMP": FlagRule(_never, lambda e: _has_role(e, "clamp")),
-    "INTCLAMP": FlagRule(_never, lambda e: _has_role(e, "clamp")),
-    "CLAMPLO": FlagRule(_never, lambda e: _has_role(e, "clamp")),
-    "CLAMPHI": FlagRule(_never, lambda e: _has_role(e, "clamp")),
-    "PACKED": FlagRule(_name(r"v_pk_(add|mul|fma)_f16"), _name(r"v_(pk|dot|wmma|swmmac|fma_mix|mad_mix|mfma|smfmac|accvgpr)")),
-    "D16BUF": FlagRule(_name(r"t?buffer_(load|store)_format_d16_x"), _name(r"(t?buffer|image)_")),
-    "GLOBAL": FlagRule(_name(r"global_(load|store)"), _name(r"global_|cluster_|tensor_")),
-    "FPDP": FlagRule(_name(r"v_(add|mul|fma)_f64"), lambda e: "64" in e.mnemonic or "16" in e.mnemonic),
-    "FPATOMIC": FlagRule(_name(r"(buffer|global|flat)_atomic_add_f(32|64)"), _name(r".*(_f16|_f32|_f64|bf16|fcmpswap|fmin|fmax|num)")),
-    "MAI": _same(_name(r"v_(mfma|smfmac|accvgpr_(read|write))")),
-    "DOT": FlagRule(_name(r"v_dot\d_"), _name(r"v_(dot|dual_dot)")),
-    "SCRATCH": _same(_name(r"scratch_")),
-    "ATOMIC_NORET": FlagRule(_never, lambda e: "atomic" in e.mnemonic or e.mnemonic.startswith("ds_")),
-    "ATOMIC_RET": FlagRule(_name(r"ds_(add|sub|min|max|and|or)_rtn_[ufb]32"), lambda e: "atomic" in e.mnemonic or e.mnemonic.startswith("ds_")),
-    "WMMA": FlagRule(_name(r"v_wmma_(scale|f32|f16|bf16|i32)"), _name(r"v_s?wmma")),
-    "GWS": _same(_name(r"ds_gws_")),
-    "SWMMAC": _same(_name(r"v_swmmac")),
-    "MAYBE_ATOMIC": FlagRule(_name(r"(global|flat|buffer)_atomic"), _any),
-}
-
-UNVERIFIED = frozenset(
-    {"DISABLE_WQM", "FIXED_SIZE", "RENAMED_GFX9", "TIED_NOT_READ", "NEVER_UNIFORM"}
-)
-"""Flags whose names only LLVM's source explains; nothing of ours is derived from them."""
-
-
 def _ts_flags(facts: TargetFacts) -> Iterator[str]:
     unnamed = set(TS_FLAGS.values()) - FLAG_RULES.keys() - UNVERIFIED
     if unnamed:
@@ -353,5 +243,3 @@ def _ts_flags(facts: TargetFacts) -> Iterator[str]:
                 yield f"{entry.llvm} ({entry.mnemonic}) lacks flag {flag}"
             if is_set and not rule.may(entry):
                 yield f"{entry.llvm} ({entry.mnemonic}) has flag {flag}"
-
-
