@@ -58,6 +58,7 @@ def find_tool(name: str) -> str | None:
 
 def kernel_source(body: str, processor: str, name: str = "kernel") -> str:
     """Assembly of a code object with one kernel, its descriptor and metadata."""
+    accumulators = processor in ("gfx90a", "gfx942", "gfx950", "gfx9-4-generic")
     return f"""\
 .amdgcn_target "amdgcn-amd-amdhsa--{processor}"
 .amdhsa_code_object_version 5
@@ -74,6 +75,7 @@ def kernel_source(body: str, processor: str, name: str = "kernel") -> str:
 .amdhsa_kernel {name}
   .amdhsa_next_free_vgpr 32
   .amdhsa_next_free_sgpr 32
+{"  .amdhsa_accum_offset 32" if accumulators else ""}
 .end_amdhsa_kernel
 .amdgpu_metadata
 ---
