@@ -29,6 +29,16 @@ __all__ = ["buffer_formats", "export_targets", "hardware_registers", "messages"]
 
 '''
 
+LOOKUP = """
+def _of(
+    tables: tuple[tuple[frozenset[str], dict[int, str]], ...], target: TargetFacts
+) -> dict[int, str]:
+    for processors, names in tables:
+        if target.processor in processors:
+            return names
+    return {}
+"""
+
 KINDS: dict[str, tuple[str, str]] = {
     "hardware_registers": (
         "HARDWARE_REGISTERS",
@@ -45,34 +55,55 @@ KINDS: dict[str, tuple[str, str]] = {
 
 def harvest(entries: Sequence[Entry], text: TextFunction) -> dict[str, Names]:
     """All names of one target, by kind."""
-    found: dict[str, Names] = {kind: {} for kind in KINDS}
     probe = _Probe(entries, text)
-    for number, shown in probe.ask(r"s_getreg_b32", "simm16", [n | 31 << 11 for n in range(64)]):
-        if (name := re.search(r"hwreg\((HW_\w+)\)", shown)) is not None:
-            found["hardware_registers"][number & 63] = name[1]
-    for mnemonic, role in (("s_sendmsg", "simm16"), ("s_sendmsg_rtn_b32", "src0")):
-        for number, shown in probe.ask(mnemonic, role, range(0x380)):
-            if (
-                name := re.search(r"sendmsg\((MSG.*)\)", shown)
-            ) is not None and not number & 0x80 * (
-                mnemonic == "s_sendmsg" and not probe.has("s_sendmsg_rtn_b32")
-            ):
-                found["messages"].setdefault(number, name[1])
-    if probe.has("s_sendmsg_rtn_b32"):
-        found["messages"] = {n: name for n, name in found["messages"].items() if n < 256}
-    for number, shown in probe.ask(
-        r"tbuffer_load_format_x|tbuffer_load_d16_format_x", "format", range(128)
-    ):
-        name = re.search(r"format:\[(.*?)\]", shown)
-        if name is not None:
-            found["buffer_formats"][number] = name[1]
-        elif "format:" not in shown:
-            found["buffer_formats"][number] = ""
-    for number, shown in probe.ask("exp|export", "tgt", range(64)):
-        name = re.match(r"\s*\w+ (\w+) ", shown)
-        if name is not None and "invalid" not in name[1]:
-            found["export_targets"][number] = name[1]
+    return {
+        "hardware_registers": _hardware_registers(probe),
+        "messages": _messages(probe),
+        "buffer_formats": _buffer_formats(probe),
+        "export_targets": _export_targets(probe),
+    }
+
+
+def _hardware_registers(probe: _Probe) -> Names:
+    whole = 31 << 11  # all 32 bits
+    shown = probe.ask("s_getreg_b32", "simm16", [number | whole for number in range(64)])
+    return {
+        code & 63: name[1]
+        for code, line in shown
+        if (name := re.search(r"hwreg\((HW_\w+)\)", line)) is not None
+    }
+
+
+def _messages(probe: _Probe) -> Names:
+    """From GFX11 on a message is a byte; before, bit 7 is not part of it."""
+    byte = probe.has("s_sendmsg_rtn_b32")
+    numbers = range(256) if byte else [n for n in range(0x400) if not n & 0x80]
+    shown = probe.ask("s_sendmsg", "simm16", numbers)
+    shown += probe.ask("s_sendmsg_rtn_b32", "src0", numbers)
+    found: Names = {}
+    for code, line in shown:
+        if (name := re.search(r"sendmsg\((MSG.*)\)", line)) is not None:
+            found.setdefault(code, name[1])
     return found
+
+
+def _buffer_formats(probe: _Probe) -> Names:
+    found: Names = {}
+    for code, line in probe.ask(r"tbuffer_load_(d16_)?format_x", "format", range(128)):
+        name = re.search(r"format:\[(.*?)\]", line)
+        if name is not None:
+            found[code] = name[1]
+        elif "format:" not in line:
+            found[code] = ""
+    return found
+
+
+def _export_targets(probe: _Probe) -> Names:
+    return {
+        code: name[1]
+        for code, line in probe.ask("exp|export", "tgt", range(64))
+        if (name := re.match(r"\s*\w+ (\w+) ", line)) is not None and "invalid" not in name[1]
+    }
 
 
 class _Probe:
@@ -129,16 +160,10 @@ def render(harvests: dict[str, dict[str, Names]], version: str) -> str:
             out += [f'            {number}: "{name}",\n' for number, name in table]
             out.append("        },\n    ),\n")
         out.append(f')\n"""{document}"""\n\n')
-    out.append(
-        "\ndef _of(\n    tables: tuple[tuple[frozenset[str], dict[int, str]], ...], target: TargetFacts\n"
-        ") -> dict[int, str]:\n"
-        "    for processors, names in tables:\n"
-        "        if target.processor in processors:\n"
-        "            return names\n"
-        "    return {}\n"
-    )
+    out.append(LOOKUP)
     for kind, (constant, _) in KINDS.items():
         out.append(
-            f"\n\ndef {kind}(target: TargetFacts) -> dict[int, str]:\n    return _of(_{constant}, target)\n"
+            f"\n\ndef {kind}(target: TargetFacts) -> dict[int, str]:\n"
+            f"    return _of(_{constant}, target)\n"
         )
     return "".join(out)

@@ -147,6 +147,8 @@ def _forms(entry: Entry, spec: OperandSpec) -> tuple[str, ...]:
     forms = [role]
     if f"{role}_modifiers" in roles:
         forms = [f"{role}:fp", f"{role}:int", role, f"{role}:fp_vcc"]
+    if "VINTRP" in entry.ts_flags:
+        forms.append(f"{role}:slot")
     if isinstance(spec.source, ImmediateField | RawByteField):
         forms += [f"{role}:{form}" for form in _SCALAR_FORMS]
     return tuple(forms)
@@ -277,8 +279,6 @@ class _Search:
     def _fixed(self, at: tuple[int, ...], separator: str) -> Iterator[str]:
         """The next word, if all samples agree on it."""
         rest = [text[position:] for position, text in zip(at, self._texts, strict=True)]
-        if all(text == " " or text.startswith("  ") for text in rest):
-            yield "' '"
         lead, quote = separator, ""
         word = _common_word(rest, lead)
         if not word:

@@ -176,5 +176,5 @@ def _match_fixed(matcher: Matcher, text: str) -> None:
     word = text.strip()
     if not text.startswith(" "):
         fixed(matcher, text)
-    elif word and matcher.has_modifier(word) is None:
+    elif matcher.has_modifier(word) is None:
         raise Mismatch(f"{word} is missing", matcher.end)

@@ -104,11 +104,12 @@ def _constant_code(
 
 
 def _check_literal_only(entry: Entry, spec: OperandSpec, item: Item) -> None:
-    """LLVM 22 takes the long form of `v_dual_dot2acc_f32_bf16` unless its source is a literal."""
+    """On gfx1250 LLVM 22 takes the long form of this instruction unless its source is a literal."""
     if (
         spec.role == "src0X"
         and entry.format == "VOPD"
-        and entry.mnemonic.startswith("v_dual_dot2acc_f32_bf16 ")
+        and entry.llvm_name.startswith("V_DUAL_DOT2C_F32_BF16_e32_X_")
+        and entry.llvm_name.endswith("_gfx1250")
     ):
         raise Mismatch("the short form takes a literal here", item.column)
 

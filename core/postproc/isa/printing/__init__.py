@@ -7,7 +7,7 @@ An entry's *template* (`Entry.template`) lists what stands behind the mnemonic. 
                       plain register, constant or literal
     role:printer      the operand by a named printer, such as `src0:fp` or `simm16:hwreg`
     'text'            fixed text, such as `'off'` or `'vcc_lo'`
-    ' text'           fixed text without a comma before it, such as `' offen'` or `' '`
+    ' text'           fixed text without a comma before it, such as `' offen'`
     ~                 no comma before the next operand, only a space
     ::                the second half of a VOPD instruction begins
 
@@ -84,7 +84,7 @@ def print_instruction(
         else:
             text += f" :: {second}"
             separator = " "
-    return text.rstrip()
+    return text
 
 
 def print_operand(value: OperandValue, entry: Entry, context: PrintContext) -> str:
