@@ -13,7 +13,7 @@ from .facts import TargetFacts
 from .interpret import NONE, Interpreter
 from .llvm import WINDOW
 from .target import Target
-from .windows import force
+from .windows import LONGEST, from_int
 
 BATCH = 1 << 16
 
@@ -60,9 +60,10 @@ def _structure(windows: np.ndarray, facts: TargetFacts, rng: np.random.Generator
     half = len(windows) // 2
     windows[:half] &= rng.integers(0, 256, windows[:half].shape, dtype=np.uint8)
     patterns = [pattern for entry in facts.entries for pattern in entry.patterns]
+    masks = np.stack([from_int(mask) for mask, _ in patterns])
+    values = np.stack([from_int(value) for _, value in patterns])
     chosen = rng.integers(0, len(patterns), len(windows))
-    for row, number in enumerate(chosen.tolist()):
-        force(windows[row : row + 1], *patterns[number])
+    windows[:, :LONGEST] = windows[:, :LONGEST] & ~masks[chosen] | values[chosen]
 
 
 def compare_windows(

@@ -51,7 +51,7 @@ def read_leaves(object_file: Path) -> list[Leaf]:
         match = re.fullmatch(r"\d\dDecoderTable(\w+?)(32|64|96|128)E", name)
         if match is None:
             continue
-        for mask, value, opcode in _Flattener(content).leaves():
+        for mask, value, opcode in flatten(content):
             leaves.append(
                 Leaf(match[1] + match[2], len(leaves), int(match[2]) // 8, mask, value, opcode)
             )
@@ -60,8 +60,13 @@ def read_leaves(object_file: Path) -> list[Leaf]:
     return leaves
 
 
+def flatten(table: bytes) -> Iterator[tuple[int, int, int]]:
+    """(mask, value, opcode) of each decode of one table that can be reached, in order of trial."""
+    yield from _Flattener(table).leaves()
+
+
 class _Flattener:
-    """Walks one table and yields (mask, value, opcode) of each decode that can be reached."""
+    """Walks one table."""
 
     def __init__(self, table: bytes) -> None:
         self._table = table

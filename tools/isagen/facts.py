@@ -17,10 +17,10 @@ The file holds one JSON object a line, told apart by `t`:
           `idef`/`iuse` implicit registers, `fl` MCInstrDesc flags, `ts` TSFlags, `flow` (see
           `dataflow`), `src` (why an overlay entry exists), `ex` example of LLVM's text.
           Each of `ops` has `role`, `dir` ("def" or "use"), `tied` (index of the def that it shares
-          its register with), `early` (clobber), `branch`, `ty` (operand type), `rc` (LLVM's register
-          class) and one source: `const` (["r", file, index, width] or ["i", value]), `imm` ([[low,
-          length, weight of the lowest bit]], plus `c0`), `bits` with `cls` and `w`, or `fi8` (the raw
-          byte that selects DPP8).
+          its register with), `early` (clobber), `branch`, `ty` (operand type), `rc` (LLVM's
+          register class) and one source: `const` (["r", file, index, width] or ["i", value]),
+          `imm` ([[low, length, weight of the lowest bit]], plus `c0`), `bits` with `cls` and `w`,
+          or `fi8` (the raw byte that selects DPP8).
 """
 
 from __future__ import annotations

@@ -251,9 +251,8 @@ def _constant(operand: OperandStudy, flips: Flips) -> None:
     seen = Counter(
         zip(flips.kind[:, 0, index].tolist(), flips.value[:, 0, index].tolist(), strict=True)
     )
-    constant, count = seen.most_common(1)[0]
     if len(seen) == 1:
-        operand.constant = constant
+        operand.constant = next(iter(seen))
     else:
         operand.problem = f"{len(seen)} values, though no bit changes it"
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -26,11 +25,7 @@ Progress = Callable[[str], None]
 
 def generate(target: Target, progress: Progress, only: str = "") -> TargetFacts:
     """Explores the target.  `only`: a regular expression for LLVM's opcode names, for trials."""
-    studies = [
-        study
-        for study in find_studies(target)
-        if re.search(only, target.instruction(study.leaf.opcode).name)
-    ]
+    studies = find_studies(target, only)
     progress(f"{len(studies)} entries")
     classes = ClassTable()
     for study in studies:

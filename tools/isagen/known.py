@@ -33,6 +33,12 @@ KNOWN: tuple[Known, ...] = (
         " `/*Invalid ...*/` for sources that are no VGPRs; we reject those sources",
     ),
     Known(
+        "LLVM accepts",
+        "",
+        r"V_FMAC_.*_e64_dpp8?_.*",
+        "LLVM takes the literal code 0xFF of a DPP instruction for the number 255; we reject it",
+    ),
+    Known(
         "LLVM crashes",
         r"V_(WMMA|MFMA).*F8F6F4.*",
         "<crash>",
@@ -47,14 +53,14 @@ KNOWN_OPERANDS: tuple[Known, ...] = (
         "register / register|immediate / immediate",
         r"V_(WMMA|MFMA).*F8F6F4.*",
         r"src[01]",
-        "with matrix operands that are no VGPRs, LLVM does not narrow the operand as the formats ask",
+        "LLVM does not narrow matrix operands that are no VGPRs as the formats ask",
     ),
     Known(
         "register / register",
         "IMAGE_.*",
         r"vdata|vdst|vaddr\d+",
-        "where data or addresses would reach past the last VGPR, LLVM leaves the operand one register"
-        " wide",
+        "where data or addresses would reach past the last VGPR, LLVM leaves the operands as they"
+        " stand in its table",
     ),
     Known(
         "immediate / immediate",

@@ -43,12 +43,14 @@ def check_operands(target: Target, facts: TargetFacts, seed: int = SEED) -> Oper
     report = OperandReport()
     interpreter = Interpreter(facts)
     members = [frozenset(c.members) for c in target.description.classes]
+    windows, owners = _windows(facts, rng)
+    ours, _ = interpreter.decode(windows)
+    decodes = target.llvm.decode(windows)
+    starts = np.searchsorted(owners, np.arange(len(facts.entries) + 1))
     for number, entry in enumerate(facts.entries):
-        windows = _windows(entry, rng)
-        ours, _ = interpreter.decode(windows)
-        decodes = target.llvm.decode(windows)
-        same = decodes.accepted & (ours == number)
-        rows = np.nonzero(same & np.isin(decodes.opcode, list(entry.opcodes)))[0]
+        rows = np.arange(starts[number], starts[number + 1])
+        rows = rows[decodes.accepted[rows] & (ours[rows] == number)]
+        rows = rows[np.isin(decodes.opcode[rows], list(entry.opcodes))]
         if not rows.size:
             report.unseen.append(entry.llvm)
         for opcode in np.unique(decodes.opcode[rows]).tolist():
@@ -58,12 +60,16 @@ def check_operands(target: Target, facts: TargetFacts, seed: int = SEED) -> Oper
     return report
 
 
-def _windows(entry: EntryFacts, rng: np.random.Generator) -> np.ndarray:
-    windows = rng.integers(0, 256, (len(entry.patterns) * PER_PATTERN, WINDOW), dtype=np.uint8)
+def _windows(facts: TargetFacts, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """PER_PATTERN encodings of every pattern, and the entry of each."""
+    patterns = [p for entry in facts.entries for p in entry.patterns]
+    owners = [n for n, entry in enumerate(facts.entries) for _ in entry.patterns]
+    count = len(patterns) * PER_PATTERN
+    windows = rng.integers(0, 256, (count, WINDOW), dtype=np.uint8)
     windows[::3] &= rng.integers(0, 256, windows[::3].shape, dtype=np.uint8)
-    for place, (mask, value) in enumerate(entry.patterns):
+    for place, (mask, value) in enumerate(patterns):
         force(windows[place * PER_PATTERN : (place + 1) * PER_PATTERN], mask, value)
-    return windows
+    return windows, np.repeat(owners, PER_PATTERN)
 
 
 def _places(target: Target, entry: EntryFacts, opcode: int) -> list[tuple[OperandFacts, int]]:

@@ -8,6 +8,7 @@ explains that.  The random numbers of a leaf depend on the leaf only.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -28,23 +29,29 @@ _DPP_AND_SDWA = (0xE9, 0xEA, 0xFA, 0xF9)
 leaves LLVM checks them in C++, so they are not among the fixed bits."""
 
 
-def find_studies(target: Target) -> list[Study]:
-    """One study for each leaf that the target reaches, in order of precedence."""
-    fills = [_fill(leaf) for leaf in target.leaves]
+def find_studies(target: Target, only: str = "") -> list[Study]:
+    """One study for each leaf that the target reaches, in order of precedence.
+
+    `only`: a regular expression for LLVM's opcode names, for trials.
+    """
+    leaves = [
+        leaf for leaf in target.leaves if re.search(only, target.instruction(leaf.opcode).name)
+    ]
+    fills = [_fill(leaf) for leaf in leaves]
     starts = np.cumsum([0, *map(len, fills)])
     windows = np.concatenate(fills)
     decodes = target.llvm.decode(windows, operands=False)
     rows = np.nonzero(decodes.accepted)[0]
-    owners = np.searchsorted(starts, rows, "right") - 1
+    owners = [leaves[i] for i in (np.searchsorted(starts, rows, "right") - 1).tolist()]
     opcodes = decodes.opcode[rows].tolist()
-    attribution = _Attribution(target, zip(opcodes, owners.tolist(), strict=True))
+    attribution = _Attribution(target, zip(opcodes, owners, strict=True))
     own: dict[int, list[np.ndarray]] = {}
     borrowed: dict[int, list[np.ndarray]] = {}
-    for row, owner, opcode in zip(rows.tolist(), owners.tolist(), opcodes, strict=True):
+    for row, owner, opcode in zip(rows.tolist(), owners, opcodes, strict=True):
         order = attribution.leaf_of(opcode, windows[row])
         if order is None:
             continue
-        found = own if order == owner else borrowed
+        found = own if order == owner.order else borrowed
         kept = found.setdefault(order, [])
         if len(kept) < KEPT:
             kept.append(windows[row])
@@ -65,11 +72,11 @@ class _Attribution:
     Only a leaf can whose own fill got its opcode; the others belong to other targets.
     """
 
-    def __init__(self, target: Target, fills: Iterable[tuple[int, int]]) -> None:
+    def __init__(self, target: Target, fills: Iterable[tuple[int, Leaf]]) -> None:
         """`fills`: what LLVM made of an accepted fill, and the leaf that it was made for."""
         self._target = target
         self._live: dict[int | str, list[Leaf]] = {}
-        live = {owner for opcode, owner in fills if opcode in target.opcodes(target.leaves[owner])}
+        live = {leaf.order for opcode, leaf in fills if opcode in target.opcodes(leaf)}
         for order in sorted(live):
             leaf = target.leaves[order]
             name = target.instruction(leaf.opcode).name

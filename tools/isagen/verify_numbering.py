@@ -98,7 +98,7 @@ KEYWORDS: dict[str, str] = {
 """Role -> what its operand shows as in LLVM's text."""
 
 DEFS = {"vdst", "sdst", "vdst1", "vdstX", "vdstY", "src0_out", "ray_origin_out", "ray_dir_out"}
-"""Roles that are always defs.  (`sdst` of `s_setpc` is a use; `vdata` and `sdata` may be either.)"""
+"""Roles that are always defs, but for `sdst` of `s_movreld`; `vdata` and `sdata` may be either."""
 
 USES = re.compile(
     r"v?src\d[XY]?(_modifiers)?|vaddr\d*|saddr|srsrc|soffset|ssamp|sbase|data[01]|old|\w+_in"
