@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import final
 
@@ -12,7 +13,10 @@ from postproc_cfg.text import Text
 from postproc_cfg.values import ReturnHigh, ReturnLow, Values, joined
 from postproc_cfg.vocabulary import Transfer
 
-__all__ = ["Arrival", "Callee", "Functions", "Outcome", "join", "linked", "possible"]
+__all__ = ["Arrival", "Callee", "Functions", "Outcome", "Proven", "join", "linked", "possible"]
+
+Proven = Mapping[int, frozenset[int]]
+"""Targets of transfers, as instructions, that somebody else proved."""
 
 
 @final
@@ -47,6 +51,8 @@ class Outcome:
     refused: str = ""
     is_external: bool = False
     """Refused, but certain to leave the object or to go to a function by the convention."""
+    is_given: bool = False
+    """The targets were proven by somebody else."""
 
 
 @final

@@ -29,6 +29,9 @@ STOPS: Final = (
 """Kinds that do not fall through."""
 
 
+_CODE_END: Final = 0xBF9F0000
+
+
 @final
 class Blocks:
     """A text cut into blocks.  Arrays have one item a block.
@@ -41,7 +44,7 @@ class Blocks:
 
     def __init__(self, text: Text, heads: Iterable[int]) -> None:
         """A block begins at each of `heads`, at targets of direct transfers, behind every transfer,
-        and at and behind what is unknown."""
+        and at and behind what is unknown; a run of `s_code_end` or of unknown words is one."""
         self.starts = _starts(text, heads)
         count = len(text)
         self.ends = np.append(self.starts[1:], count) if len(self.starts) else self.starts
@@ -78,24 +81,28 @@ class Blocks:
 
 def _starts(text: Text, heads: Iterable[int]) -> NDArray[np.intp]:
     marked = np.zeros(len(text) + 1, bool)
+    unknown = text.kind == Transfer.UNKNOWN
+    marked[1:] |= text.kind != Transfer.NONE
+    marked[:-1] |= unknown
+    padding = unknown | (text.word == _CODE_END) & (text.kind == Transfer.END)
+    inner = padding[1:] & padding[:-1] & (text.kind[1:] == text.kind[:-1])
+    marked[1:-1][inner] = False
     marked[np.fromiter(heads, np.intp)] = True
     targets = text.indices_at(text.target)
     marked[targets[targets >= 0]] = True
-    marked[1:] |= text.kind != Transfer.NONE
-    marked[:-1] |= text.kind == Transfer.UNKNOWN
     marked[[stretch.first for stretch in text.stretches if stretch.first < stretch.end]] = True
     return np.flatnonzero(marked[:-1])
 
 
 def compressed(
-    sources: NDArray[np.intp], targets: NDArray[np.intp], count: int
+    sources: NDArray[np.signedinteger], targets: NDArray[np.signedinteger], count: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Edges in compressed sparse rows: offsets (count + 1) and targets; edges of one source keep
     their order."""
     order = np.argsort(sources, kind="stable")
     offsets = np.zeros(count + 1, np.intp)
     np.cumsum(np.bincount(sources, minlength=count), out=offsets[1:])
-    return offsets, targets[order]
+    return offsets, targets[order].astype(np.intp)
 
 
 def reached(

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from postproc_cfg.program_counter import ProgramCounter
     from postproc_cfg.text import Text
 
-__all__ = ["name_idiom", "signed_sibling"]
+__all__ = ["GIVEN", "name_idiom", "signed_sibling"]
+
+GIVEN: Final = "given"
+"""The idiom of a transfer whose targets were proven elsewhere."""
 
 _WINDOW: Final = 24
 """How many instructions before a transfer its own builder may begin."""
@@ -31,6 +34,8 @@ def name_idiom(
     text: Text, index: int, kind: str, run: ProgramCounter, outcome: Outcome
 ) -> tuple[str, tuple[str, ...]]:
     """The name of the idiom, and what it rests on."""
+    if outcome.is_given:
+        return GIVEN, ("another analysis proved it",)
     if int(text.kind[index]) == Transfer.ADD_PC:
         return "s_add_pc_i64", ("the distance is a constant",)
     if kind == "return":

@@ -26,14 +26,23 @@ import heapq
 from collections.abc import Iterable, Iterator
 from typing import Final, final
 
-from postproc_cfg.arrivals import Arrival, Callee, Functions, Outcome, join, linked, possible
+from postproc_cfg.arrivals import (
+    Arrival,
+    Callee,
+    Functions,
+    Outcome,
+    Proven,
+    join,
+    linked,
+    possible,
+)
 from postproc_cfg.convention import LINK, preserved
 from postproc_cfg.definitions import ALL_SCALARS, SCC, Definitions
 from postproc_cfg.relevance import Relevance
 from postproc_cfg.scalar_machine import Machine, State, pair_value
 from postproc_cfg.scalar_operations import Operation
 from postproc_cfg.text import NOWHERE, Text
-from postproc_cfg.values import CodeHigh, PcHigh, ReturnHigh, low_of
+from postproc_cfg.values import CodeHigh, PcHigh, ReturnHigh, Values, low_of
 from postproc_cfg.vocabulary import Transfer
 
 __all__ = ["ProgramCounter"]
@@ -56,12 +65,14 @@ class ProgramCounter:
         machine: Machine,
         entries: Iterable[int],
         functions: Functions,
+        proven: Proven,
     ) -> None:
         self._text = text
         self._definitions = definitions
         self._relevance = relevance
         self._machine = machine
         self._functions = functions
+        self._proven = proven
         self._preserved = preserved(definitions.slots)
         self._everything = ALL_SCALARS | definitions.slots.all
         self.arrivals: dict[int, Arrival] = {}
@@ -258,6 +269,10 @@ class ProgramCounter:
         last, outcome = arrival.end - 1, arrival.outcome
         code = int(self._text.word[last]) & 0xFF
         values = pair_value(state, code) if code < 128 else None
+        if last in self._proven and not _are_addresses(values):
+            outcome.targets |= self._proven[last]
+            outcome.is_given = True
+            return outcome
         if values is None:
             reason = f"nothing is known of s[{code}:{code + 1}]"
             if code >= 128:
@@ -368,3 +383,7 @@ class ProgramCounter:
         """The calls of a function through a link pair, ascending."""
         ends = {self.arrivals[first].end - 1 for first in self.callees[entry].calls}
         return sorted(call for call in ends if self.link_of(call) == link)
+
+
+def _are_addresses(values: Values | None) -> bool:
+    return values is not None and all(isinstance(v, (PcHigh, ReturnHigh)) for v in values)

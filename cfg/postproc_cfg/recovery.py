@@ -15,7 +15,7 @@ from typing import Final, Literal, final
 import numpy as np
 
 from postproc.codeobject import TextPosition
-from postproc_cfg.arrivals import Functions, Outcome
+from postproc_cfg.arrivals import Functions, Outcome, Proven
 from postproc_cfg.blocks import Blocks
 from postproc_cfg.constant_memory import ConstantMemory
 from postproc_cfg.definitions import Definitions
@@ -60,11 +60,13 @@ class ComputedTransfer:
 class Recovery:
     """All computed transfers of a text, in order.
 
+    entries    instructions where control may enter the object
     callees    entries of functions that calls go to, with the calls, both ascending
     dead_arms  successors that a known condition excludes, with the branch
     """
 
     transfers: tuple[ComputedTransfer, ...]
+    entries: frozenset[int]
     callees: dict[int, tuple[int, ...]]
     dead_arms: dict[int, int]
 
@@ -83,21 +85,26 @@ _COMPUTED: Final = (
 )
 
 
-def recover(text: Text) -> Recovery:
-    """Find out where the computed transfers of a text go."""
+def recover(text: Text, proven: Proven | None = None) -> Recovery:
+    """Find out where the computed transfers of a text go.
+
+    `proven` are targets that others proved, of transfers that cannot be followed here.
+    """
     computed = np.flatnonzero(np.isin(text.kind, _COMPUTED)).tolist()
     if not computed and not (text.kind == Transfer.CALL).any():
-        return Recovery((), {}, {})
-    return _Recoverer(text, computed).result()
+        return Recovery((), frozenset(_entries(text)[0]), {}, {})
+    return _Recoverer(text, computed, proven or {}).result()
 
 
 @final
 class _Recoverer:
-    def __init__(self, text: Text, computed: list[int]) -> None:
+    def __init__(self, text: Text, computed: list[int], proven: Proven) -> None:
         self._text = text
+        self._proven = proven
         self._computed = computed
         entries, functions = _entries(text)
         self._functions = functions
+        self._entries = frozenset(entries)
         self._definitions = Definitions(text)
         operations = Operations(text, self._definitions.masks, self._definitions.slots)
         self._blocks = Blocks(text, entries)
@@ -114,6 +121,7 @@ class _Recoverer:
             self._machine,
             sorted(entries),
             self._functions,
+            self._proven,
         )
 
     def _settled(self, entries: set[int]) -> ProgramCounter:
@@ -158,7 +166,7 @@ class _Recoverer:
             for entry, callee in sorted(self._run.callees.items())
             if callee.calls
         }
-        return Recovery(tuple(found), callees, self._run.dead_arms)
+        return Recovery(tuple(found), self._entries, callees, self._run.dead_arms)
 
     def _unreached(
         self, index: int, outcomes: dict[int, Outcome], others: dict[int, Outcome]
@@ -248,6 +256,7 @@ def _by_transfer(run: ProgramCounter) -> dict[int, Outcome]:
         merged.returns |= outcome.returns
         merged.refused = merged.refused or outcome.refused
         merged.is_external |= outcome.is_external
+        merged.is_given |= outcome.is_given
     return found
 
 
