@@ -84,7 +84,8 @@ class PassRegistry:
 
     def add(self, item: Pass) -> None:
         """Register a pass.  TypeError: it is none; ValueError: its name is taken."""
-        if not isinstance(item, Pass):
+        name: object = getattr(item, "name", None)
+        if not isinstance(name, str) or not isinstance(item, Pass):
             raise TypeError(f"{item!r} has no name and prepare(context): it is not a pass")
         if item.name in self._passes:
             raise ValueError(f"pass {item.name!r} is registered twice")

@@ -25,7 +25,8 @@ import pluggy
 
 from postproc import PLUGIN_API, PROJECT
 from postproc.config import Config, plugin_table, suggestion
-from postproc.errors import ConfigError, PluginError, PostprocError
+from postproc.errors import AssemblyError, ConfigError, PluginError, PostprocError
+from postproc.hook_results import problem_of
 
 if TYPE_CHECKING:
     import msgspec
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["AUTOLOAD_VARIABLE", "PluginRecord", "Plugins", "Selection"]
 
 AUTOLOAD_VARIABLE = "POSTPROC_DISABLE_PLUGIN_AUTOLOAD"
-
-_ANYTHING = (Exception, SystemExit)
-"""What a plugin may raise; one that calls `sys.exit` must not end the run as if all were well."""
 
 Status = Literal["active", "available", "blocked", "broken"]
 
@@ -111,11 +109,12 @@ class Plugins:
         """Load what `selection` selects.  Raises ConfigError or PluginError."""
         plugins = cls(selection)
         plugins._refuse_silent_loss()
-        queue = sorted({*selection.wanted, *selection.forced} - selection.blocked)
+        chosen = {*selection.wanted, *selection.forced} - selection.blocked
+        queue: dict[str, str | None] = dict.fromkeys(sorted(chosen))
         while queue:
-            for name in queue:
-                plugins.load(name)
-            queue = sorted(plugins._missing_requirements())
+            for name, required_by in queue.items():
+                plugins.load(name, required_by)
+            queue = plugins._missing_requirements()
         return plugins
 
     @property
@@ -236,16 +235,18 @@ class Plugins:
                 hint="add " + " ".join(f"-p {name}" for name in lost),
             )
 
-    def _missing_requirements(self) -> set[str]:
-        needed = set()
+    def _missing_requirements(self) -> dict[str, str | None]:
+        """Plugins that are required and not there yet, each with one that requires it."""
+        needed: dict[str, str | None] = {}
         for name, info in self.call("postproc_plugin_info"):
             for required in info.requires:
                 if required in self.selection.blocked:
                     raise ConfigError(f"plugin {name!r} requires {required!r}, which is blocked")
-                needed.add(required)
-        return needed - set(self._records)
+                if required not in self._records:
+                    needed.setdefault(required, name)
+        return needed
 
-    def load(self, name: str) -> None:
+    def load(self, name: str, required_by: str | None = None) -> None:
         """Import and register one plugin; on failure its record says broken, and it raises."""
         if name in self._records:
             return
@@ -253,13 +254,13 @@ class Plugins:
         source = f"module {name}" if entry is None else _source(entry)
         version = "" if entry is None else _version(entry)
         try:
-            self.register(name, self._import(name, entry), version, source)
-        except ConfigError:
+            self.register(name, self._import(name, entry, required_by), version, source)
+        except (ConfigError, KeyboardInterrupt):
             raise
-        except _ANYTHING as error:  # the import runs foreign code: whatever it raises is its fault
+        except BaseException as error:  # the import runs foreign code: whatever it raises, it did
             if self._pluggy.has_plugin(name):
                 self._pluggy.unregister(name=name)
-            reason = f"{type(error).__name__}: {error}"
+            reason = _in_words(error)
             self._records[name] = PluginRecord(name, version, source, (), "broken", reason)
             raise PluginError(
                 "cannot be loaded",
@@ -286,7 +287,9 @@ class Plugins:
             "" if info is None else info.description,
         )
 
-    def _import(self, name: str, entry: importlib.metadata.EntryPoint | None) -> object:
+    def _import(
+        self, name: str, entry: importlib.metadata.EntryPoint | None, required_by: str | None
+    ) -> object:
         if entry is not None:
             return entry.load()
         if name in self.selection.forced:
@@ -295,7 +298,11 @@ class Plugins:
             except ModuleNotFoundError as error:
                 if error.name is None or not f"{name}.".startswith(f"{error.name}."):
                     raise
-        raise ConfigError(f"there is no plugin {name!r}", hint=suggestion(name, self._available()))
+        raise ConfigError(
+            f"there is no plugin {name!r}",
+            why=None if required_by is None else f"plugin {required_by!r} requires it",
+            hint=suggestion(name, self._available()),
+        )
 
     def _fit(self, name: str, plugin: object) -> PluginInfo | None:
         self._pluggy.register(plugin, name=name)
@@ -316,28 +323,44 @@ class Plugins:
 
 def _invoke(implementation: pluggy.HookImpl, hook: str, arguments: Mapping[str, Any]) -> Any:
     given = [arguments[name] for name in implementation.argnames]
-    return guarded(implementation.plugin_name, hook, implementation.function, *given)
+    plugin = implementation.plugin_name
+    result = guarded(plugin, hook, implementation.function, *given)
+    problem = None if result is None else guarded(plugin, hook, problem_of, hook, result)
+    if problem is not None:
+        raise PluginError(f"returned {problem}", plugin=plugin, hook=hook)
+    return result
 
 
 def guarded(plugin: str, hook: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """`function(*arguments)`, which is a plugin's code.
 
     An iterator is used up here, where its errors can be named.  Raises PluginError in place of
-    any exception that is not one of `postproc.errors`.
+    any exception that is not one of `postproc.errors`, which say enough (but for AssemblyError:
+    assembly in a plugin is no matter of the user's).
     """
     try:
         result = function(*arguments)
         return tuple(result) if isinstance(result, Iterator) else result
-    except PostprocError:
+    except KeyboardInterrupt:
         raise
-    except _ANYTHING as error:  # foreign code: whatever it raises is reported under its name
+    except BaseException as error:  # foreign code, whatever it raises, is reported under its name
+        if isinstance(error, PostprocError) and not isinstance(error, AssemblyError):
+            raise  # it says in the plugin's words what is wrong with the input or its settings
         raise PluginError(
-            f"raised {type(error).__name__}: {error}",
+            f"raised {_in_words(error)}",
             plugin=plugin,
             hook=hook,
             offset=offset_in_flight(error),
             hint=f"report it to the plugin's author, or leave it out with -p no:{plugin}",
         ) from error
+
+
+def _in_words(error: BaseException) -> str:
+    """Kind and message; the message of a foreign exception may itself raise."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:  # foreign code again
+        return type(error).__name__
 
 
 def offset_in_flight(error: BaseException) -> int | None:

@@ -42,7 +42,7 @@ def test_documents_are_encoded_as_msgspec_would(corpus_object: Path) -> None:
     for note in code_object.metadata_notes:
         end = note.description_offset + note.description_size
         data = bytes(code_object.data[note.description_offset : end])
-        assert msgspec.msgpack.encode(note.document) == data
+        assert msgspec.msgpack.encode(note.document, enc_hook=dict) == data
 
 
 def test_several_notes_are_merged(corpus: Path) -> None:

@@ -78,8 +78,8 @@ def _run(arguments: Sequence[str]) -> int:
     return _dispatch(*_split(arguments))
 
 
-def _split(arguments: Sequence[str]) -> tuple[str, list[str]]:
-    """The subcommand and everything else; `run` if the first word is none."""
+def _split(arguments: Sequence[str]) -> tuple[str, Sequence[str], Sequence[str]]:
+    """The subcommand, and what stands before and behind it; `run` if the first word is none."""
     index = 0
     while index < len(arguments):
         word = arguments[index]
@@ -91,9 +91,9 @@ def _split(arguments: Sequence[str]) -> tuple[str, list[str]]:
             index += 1
         else:
             if word in SUBCOMMANDS or _could_be_subcommand(word):
-                return word, [*arguments[:index], *arguments[index + 1 :]]
+                return word, arguments[:index], arguments[index + 1 :]
             break
-    return "run", list(arguments)
+    return "run", arguments, ()
 
 
 def _could_be_subcommand(word: str) -> bool:
@@ -101,17 +101,17 @@ def _could_be_subcommand(word: str) -> bool:
     return _SUBCOMMAND_NAME.fullmatch(word) is not None and not os.path.exists(word)
 
 
-def _dispatch(name: str, rest: Sequence[str]) -> int:
+def _dispatch(name: str, before: Sequence[str], behind: Sequence[str]) -> int:
     from postproc.cli.failures import reported
 
     if name not in SUBCOMMANDS:
         from postproc.cli.foreign import run_foreign
 
-        return reported(lambda: run_foreign(name, rest))
+        return reported(lambda: run_foreign(name, before, behind))
     module = importlib.import_module(f"postproc.cli.{name}")
     parser = argparse.ArgumentParser(
         prog=f"postproc {name}", description=module.SUMMARY, allow_abbrev=False
     )
     module.add_arguments(parser)
-    parsed = parser.parse_args(rest)
+    parsed = parser.parse_args([*before, *behind])
     return reported(lambda: int(module.run(parsed)), verbosity=getattr(parsed, "verbosity", 0))

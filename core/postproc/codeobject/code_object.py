@@ -84,7 +84,7 @@ class CodeObject:
         self.metadata_notes: tuple[MetadataNote, ...] = read_metadata_notes(
             image, self.sections, self.segments
         )
-        self.metadata: dict[str, Any] = merge_documents(self.metadata_notes)
+        self.metadata: Mapping[str, Any] = merge_documents(self.metadata_notes)
         _check_target(image, self.target, self.metadata_notes)
         self.kernels: tuple[Kernel, ...] = find_kernels(
             self._layout,

@@ -9,8 +9,9 @@ sections only if no segment has any.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, final
 
 from postproc.codeobject.elf import PT_NOTE, SHT_NOTE, Section, Segment
@@ -47,7 +48,7 @@ class MetadataNote:
     size: int
     description_offset: int
     description_size: int
-    document: dict[str, Any]
+    document: Mapping[str, Any]
 
 
 @final
@@ -60,7 +61,7 @@ class KernelMetadata:
 
     name: str
     symbol: str
-    fields: dict[str, Any]
+    fields: Mapping[str, Any]
     group_segment_fixed_size: int | None = None
     private_segment_fixed_size: int | None = None
     kernarg_segment_size: int | None = None
@@ -147,31 +148,40 @@ def _section_of(sections: tuple[Section, ...], offset: int) -> int | None:
     return None
 
 
-def _decode(image: Image, offset: int, size: int) -> dict[str, Any]:
+def _decode(image: Image, offset: int, size: int) -> Mapping[str, Any]:
     """The document, with everything that postproc reads checked for its type."""
     import msgspec
 
     data = image.slice(offset, size, "metadata")
     try:
-        document = msgspec.msgpack.decode(data)
+        document = _frozen(msgspec.msgpack.decode(data))
     except (msgspec.MsgspecError, RecursionError, ValueError, TypeError) as error:
         image.fail(offset, f"the metadata are no msgpack: {error}")
     if not _is_map(document):
         image.fail(offset, "the metadata are no msgpack map of names")
     for key in _MERGED:
-        if not isinstance(document.get(key, []), list):
+        if not isinstance(document.get(key, ()), tuple):
             image.fail(offset, f"metadata: {key} is no array")
     for key in _STRINGS:
         if not isinstance(document.get(key, ""), str):
             image.fail(offset, f"metadata: {key} is no string")
-    for kernel in document.get(_KERNELS, []):
+    for kernel in document.get(_KERNELS, ()):
         _check_kernel(image, offset, kernel)
-    result: dict[str, Any] = document
+    result: Mapping[str, Any] = document
     return result
 
 
+def _frozen(value: Any) -> Any:
+    """The value with maps and arrays that nobody can write: all plugins see the same document."""
+    if isinstance(value, dict):
+        return MappingProxyType({key: _frozen(item) for key, item in value.items()})
+    if isinstance(value, list):
+        return tuple(map(_frozen, value))
+    return value
+
+
 def _is_map(value: object) -> bool:
-    return isinstance(value, dict) and all(isinstance(key, str) for key in value)
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
 
 
 def _check_kernel(image: Image, offset: int, kernel: Any) -> None:
@@ -188,22 +198,22 @@ def _check_kernel(image: Image, offset: int, kernel: Any) -> None:
         image.fail(offset, f"metadata: .uses_dynamic_stack of {kernel['.name']} is no boolean")
 
 
-def merge_documents(notes: tuple[MetadataNote, ...]) -> dict[str, Any]:
+def merge_documents(notes: tuple[MetadataNote, ...]) -> Mapping[str, Any]:
     """One document for all notes: the first, with the kernels and printf strings of all."""
     merged: dict[str, Any] = {}
     for note in notes:
         for key, value in note.document.items():
             if key in _MERGED and key in merged:
-                merged[key] = [*merged[key], *value]
+                merged[key] = (*merged[key], *value)
             else:
                 merged.setdefault(key, value)
-    return merged
+    return MappingProxyType(merged)
 
 
-def kernels_by_symbol(document: dict[str, Any]) -> dict[str, KernelMetadata]:
+def kernels_by_symbol(document: Mapping[str, Any]) -> dict[str, KernelMetadata]:
     """Typed views on `amdhsa.kernels` by the name of the descriptor's symbol; the first counts."""
     found: dict[str, KernelMetadata] = {}
-    for kernel in document.get(_KERNELS, []):
+    for kernel in document.get(_KERNELS, ()):
         counts = {name: kernel.get(f".{name}") for name in (*_COUNTS, "uses_dynamic_stack")}
         view = KernelMetadata(kernel[".name"], kernel[".symbol"], kernel, **counts)
         found.setdefault(view.symbol, view)

@@ -12,16 +12,20 @@ from typing import TYPE_CHECKING, final
 from msgspec.structs import replace
 
 from postproc.containers import map_file, open_container
-from postproc.errors import MalformedInput, PostprocError, UsageError
+from postproc.errors import MalformedInput, PluginError, PostprocError, UsageError
 from postproc.paths import readable
 from postproc.pipeline.session import Session
 from postproc.pipeline.transform import Transformation, transform
+from postproc.plugins import guarded
 from postproc.report.build import code_object_report, file_state
 from postproc.report.document import ErrorReport, FileReport, FileState, MapDocument, MappedObject
 from postproc.write import make_folder, write_atomically
 
 if TYPE_CHECKING:
-    from postproc.containers import Container
+    from collections.abc import Sequence
+
+    from postproc.codeobject import CodeObject
+    from postproc.containers import Container, ContainerNode
 
 __all__ = ["FileResult", "Job", "lost_file", "open_input", "process_file"]
 
@@ -72,8 +76,29 @@ def open_input(data: memoryview, name: str, session: Session) -> Container:
                 plugin, "postproc_open_container", data=data, name=name
             )
             if found is not None:
-                return found
+                return _Foreign(plugin, found, found.name, found.tree, found.code_objects)
         raise
+
+
+@final
+@dataclass(frozen=True)
+class _Foreign:
+    """A plugin's container: what goes wrong when it is rebuilt is the plugin's."""
+
+    plugin: str
+    container: Container
+    name: str
+    tree: ContainerNode
+    code_objects: tuple[CodeObject, ...]
+
+    def rebuild(self, code_objects: Sequence[bytes]) -> bytes:
+        """The plugin's bytes.  Raises PluginError if it raises or returns anything else."""
+        hook = "rebuild of its container"
+        data: object = guarded(self.plugin, hook, self.container.rebuild, code_objects)
+        if not isinstance(data, bytes):
+            what = f"returned {type(data).__name__}, not bytes"
+            raise PluginError(what, plugin=self.plugin, hook=hook, file=self.name)
+        return data
 
 
 def process_file(job: Job, session: Session) -> FileResult:
@@ -161,8 +186,9 @@ def _result(session: Session, progress: _Progress, error: Exception | None) -> F
             found = session.plugins.call_one(
                 plugin, "postproc_report", report=report, config=session.tables[plugin]
             )
-        except PostprocError as failure:  # the output stands by now: the report says what failed
+        except PostprocError as failure:  # the output stands by now: it is said, no more
             found = {"error": str(failure)}
+            report = replace(report, warnings=(*report.warnings, str(failure)))
         if found is not None:
             additions[plugin] = dict(found)
     trace = "" if error is None else "".join(traceback.format_exception(error))

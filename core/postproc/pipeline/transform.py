@@ -13,6 +13,7 @@ import numpy as np
 
 from postproc import isa
 from postproc.errors import PluginError, Refusal, RefusedError, VerificationError
+from postproc.hook_results import problem_of_proposal
 from postproc.passes import ObjectView, Pass, PassContext, PassRegistry, VerifyContext
 from postproc.pipeline.session import Session
 from postproc.placement import place, placements
@@ -199,17 +200,11 @@ def _passes(plugin: str, session: Session) -> Sequence[Pass]:
 
 
 def _checked(result: object, plugin: str, hook: str) -> Proposal:
-    """Only a proposal in the plugin's own name will do."""
-    if not isinstance(result, Proposal):
-        what = f"returned {type(result).__name__}, not a Proposal"
-        raise PluginError(what, plugin=plugin, hook=hook)
-    sites = [*(e.site for e in result.edits), *(o.site for o in result.outcomes)]
-    owners: list[tuple[str, int | None]] = [(s.owner, s.position.offset) for s in sites]
-    owners += [(c.owner, None) for c in result.claims]
-    for owner, offset in owners:
-        if owner != plugin:
-            what = f"proposed something in the name of {owner!r}"
-            raise PluginError(what, plugin=plugin, hook=hook, offset=offset)
+    """Only a sound proposal in the plugin's own name will do."""
+    problem = guarded(plugin, hook, problem_of_proposal, result, plugin)
+    if problem is not None:
+        raise PluginError(f"returned {problem}", plugin=plugin, hook=hook)
+    assert isinstance(result, Proposal)
     return result
 
 
