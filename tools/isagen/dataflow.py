@@ -113,8 +113,8 @@ def flow_of(entry: EntryFacts, generation: int) -> Json:
 
 
 def _is_indexed_def(entry: EntryFacts, operand: OperandFacts) -> bool:
-    """`s_movreld`: LLVM takes the base of what is written for a use."""
-    return operand.role == "sdst" and _INDEXED_DEF.match(entry.mnemonic) is not None
+    """`s_movreld`, `v_movreld`: LLVM takes the base of what is written for a use."""
+    return operand.role in ("sdst", "vdst") and _INDEXED_DEF.match(entry.mnemonic) is not None
 
 
 def _memory(entry: EntryFacts) -> str:

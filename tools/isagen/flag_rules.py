@@ -78,7 +78,9 @@ FLAG_RULES: dict[str, FlagRule] = {
     # LLVM also sets it on loads into LDS
     "VALU": FlagRule(
         _named(r"v_(add|mul|fma|mov|cmp|and|or|xor|cvt|mfma|wmma)_"),
-        _named("v_", "tensor_", "ds_", "buffer_(load|store_lds)_", "(global|scratch)_load_"),
+        _named(
+            "v_", "tensor_", "ds_", "buffer_(load|store_lds)_", "(global|scratch|cluster)_load_"
+        ),
     ),
     "SOP1": _same(_top(0xFF800000, 0xBE800000)),
     "SOP2": FlagRule(_never, _top(0xC0000000, 0x80000000)),
@@ -88,14 +90,18 @@ FLAG_RULES: dict[str, FlagRule] = {
     "VOP1": FlagRule(_plain(_top(0xFE000000, 0x7E000000)), _named(r"v_(?!cmp)")),
     "VOP2": FlagRule(_never, _VECTOR),
     "VOPC": FlagRule(_plain(_top(0xFE000000, 0x7C000000)), _named("v_cmp")),
-    "VOP3": FlagRule(_opcode("_e64"), _VECTOR),
+    "VOP3": FlagRule(lambda e: _opcode("_e64")(e) and _named("v_(?!dual|writelane)")(e), _VECTOR),
     "VOP3P": FlagRule(_named(r"v_pk_(add|mul|fma|min|max)_[fui]16", "v_wmma", "v_swmmac"), _VECTOR),
     "VINTRP": _same(lambda e: e.mnemonic.startswith("v_interp") and e.size == 4),
     "SDWA": _same(_opcode("_sdwa")),
     "DPP": FlagRule(
         lambda e: _opcode("_dpp")(e) and not _opcode("dpp8|e64")(e), _opcode("_dpp|_DPP")
     ),
-    "TRANS": FlagRule(_named(r"v_(exp|log|rcp|rsq|sqrt|sin|cos)_"), _VECTOR),
+    # LLVM forgets it on some DPP forms
+    "TRANS": FlagRule(
+        lambda e: _named(r"v_(exp|log|rcp|rsq|sqrt|sin|cos)_")(e) and not _opcode("dpp")(e),
+        _VECTOR,
+    ),
     "MUBUF": _same(_named("buffer_")),
     "MTBUF": _same(_named("tbuffer_")),
     "SMRD": FlagRule(_named(r"s_(buffer_)?(load|store)_"), _SCALAR),
@@ -112,7 +118,7 @@ FLAG_RULES: dict[str, FlagRule] = {
     "LDSDIR": _same(_named(r"(ds|lds)_(direct|param)_load")),
     "VINTERP": _same(_named(r"v_interp_p(10|2)_.*f32", r"v_interp_p(10|2)_(rtz_)?f16")),
     "VOPD3": _same(_opcode(r"^V_DUAL.*_e96_")),
-    "VM_CNT": FlagRule(_named(r"(buffer|global|tbuffer|scratch)_load_(?!lds)"), _MEMORY),
+    "VM_CNT": FlagRule(_named(r"(buffer|global|tbuffer|scratch)_load_(?!lds|async)"), _MEMORY),
     "EXP_CNT": FlagRule(
         _named("exp"), _named(r"exp|ds_|lds_|(t?buffer|image|flat|global|scratch)_")
     ),
@@ -127,7 +133,7 @@ FLAG_RULES: dict[str, FlagRule] = {
     "GATHER4": FlagRule(_named(r"image_gather4(?!h)"), _named("image_(gather4|msaa_load)")),
     "TENSOR_CNT": _same(_named(r"tensor_(load_to|store_from)_lds")),
     "SCALAR_STORE": FlagRule(_named(r"s_(buffer_)?store_"), _SCALAR),
-    "ASYNC_CNT": _same(_named(r"(global|cluster)_(load|store)_async")),
+    "ASYNC_CNT": _same(_named(r"(global|cluster)_(load|store)_async", "ds_atomic_async_barrier")),
     "VOP3_OPSEL": FlagRule(_never, _has_role("op_sel", "src0_modifiers")),
     "MAYBE_ATOMIC": FlagRule(_named(r"(global|flat|buffer)_atomic"), _always),
     "FPCLAMP": _CLAMPED,
@@ -136,7 +142,7 @@ FLAG_RULES: dict[str, FlagRule] = {
     "CLAMPHI": _CLAMPED,
     "PACKED": FlagRule(
         _named(r"v_pk_(add|mul|fma)_f16"),
-        _named(r"v_(pk|dot|wmma|swmmac|fma_mix|mad_mix|mfma|smfmac|accvgpr)"),
+        _named(r"v_(pk|dot|wmma|swmmac|fma_mix|mad_mix|mfma|smfmac|accvgpr|cvt_scale)"),
     ),
     "D16BUF": FlagRule(_named(r"t?buffer_(load|store)_format_d16_x"), _named(r"(t?buffer|image)_")),
     "GLOBAL": FlagRule(_named(r"global_(load|store)"), _named("global_", "cluster_", "tensor_")),

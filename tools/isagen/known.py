@@ -21,9 +21,15 @@ KNOWN: tuple[Known, ...] = (
     Known(
         "LLVM accepts",
         "",
-        r"V_DUAL_.*_e96_gfx1250",
-        "VOPD3 has no literal: for the source code 0xFE LLVM reads eight bytes of the instruction"
-        " itself as a literal; we reject the code",
+        r"V_DUAL_.*_e96_gfx1250|V_.*_e64_dpp8?_gfx1[12]\d*|TENSOR_.*",
+        "VOPD3, VOP3 with DPP and tensor instructions have no 8-byte literal: for the source code"
+        " 0xFE LLVM reads eight bytes of the instruction itself; we reject the code",
+    ),
+    Known(
+        r"size 12 against 16",
+        r"V_.*_dpp.*",
+        r"V_.*_dpp.*",
+        "LLVM takes the value 0xFF of dpp_ctrl for a literal, as if it were a source",
     ),
     Known(
         "LLVM accepts",

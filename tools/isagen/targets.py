@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The processors that have tables of their own, and those that share one.
 
-Where LLVM's opcodes, sizes and operands of two processors never differed on millions of
-pseudo-random encodings, one table serves both (`aliases.py` asks).
+Where LLVM decodes all that one processor has just as for another one, the table of the latter
+serves both (`aliases` asks).
 """
 
 from __future__ import annotations
@@ -49,5 +49,20 @@ def generation_of(processor: str) -> int:
     return int(processor.removeprefix("gfx")[:-2])
 
 
-SERVES: dict[str, str] = {}
-"""Processor without a table of its own -> the table that serves it."""
+SERVES: dict[str, str] = {
+    **dict.fromkeys(("gfx9-generic", "gfx902", "gfx909", "gfx90c"), "gfx900"),
+    "gfx904": "gfx906",
+    "gfx9-4-generic": "gfx942",
+    "gfx10-1-generic": "gfx1010",
+    **dict.fromkeys(("gfx10-3-generic", *(f"gfx103{n}" for n in range(1, 7))), "gfx1030"),
+    **dict.fromkeys(("gfx11-generic", "gfx1101", "gfx1102", "gfx1103"), "gfx1100"),
+    **dict.fromkeys(("gfx1150", "gfx1152", "gfx1153"), "gfx1151"),
+    "gfx12-generic": "gfx1200",
+}
+"""Processor without a table of its own -> the table that serves it, as measured (`aliases`).  By
+the same measure gfx1200 and gfx1201 are alike; gfx1011, gfx1012, gfx1013 and gfx1251 have
+instructions that no table here has."""
+
+UNKNOWN_TO_LLVM: dict[str, str] = {"gfx12-5-generic": "gfx1250", "gfx1250-strict": "gfx1250"}
+"""Processors that LLVM 22 does not know, and the table that serves them: the generic target of
+gfx1250, and the A0 stepping, whose objects hold gfx1250 instructions only."""
