@@ -15,7 +15,7 @@ from .llvm import WINDOW
 from .target import Target
 from .windows import LONGEST, from_int
 
-BATCH = 1 << 16
+BATCH = 1 << 19
 
 
 @dataclass
