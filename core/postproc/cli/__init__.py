@@ -20,6 +20,9 @@ __all__ = ["main"]
 
 SUBCOMMANDS = ("run", "inspect", "disasm", "sites", "verify", "plugins", "config")
 
+RESERVED = ("cfg", "simulate")
+"""Subcommands of plugins even where a folder has that name (`./cfg` is the folder)."""
+
 USAGE_ERROR = 2
 INTERRUPTED = 130
 
@@ -45,6 +48,7 @@ subcommands (postproc SUBCOMMAND --help):
   verify     check an output against its input and map
   plugins    list plugins
   config     show the effective configuration, or the schema of its files
+  cfg        show control flow (plugin long-branch)
   Plugins may add more.
 
 exit status:
@@ -98,6 +102,8 @@ def _split(arguments: Sequence[str]) -> tuple[str, Sequence[str], Sequence[str]]
 
 def _could_be_subcommand(word: str) -> bool:
     """A plugin's subcommand: a plain word that is no file.  (`./word` is always a file.)"""
+    if word in RESERVED:
+        return True
     return _SUBCOMMAND_NAME.fullmatch(word) is not None and not os.path.exists(word)
 
 
