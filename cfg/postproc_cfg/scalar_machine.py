@@ -143,30 +143,49 @@ class Machine:
         return _narrow(o, state, left, right)
 
     def _loaded(self, o: Operation, state: State) -> dict[int, Values | None]:
-        """Pointers that the loader puts into memory which nobody writes later."""
+        """What lies in memory that nobody writes."""
         base = pair_value(state, o.first)
         if base is None:
             return {}
+        width = o.writes.bit_count()
         result: dict[int, Values | None] = {}
-        for step in range(0, o.writes.bit_count() * 4, 8):
-            goals: set[int] = set()
-            for value in base:
-                found = self._pointers(value, o.literal + step, indexed=bool(o.second))
-                if found is None:
-                    break
-                goals |= found
-            else:
-                low, high = o.register + step // 4, o.register + step // 4 + 1
-                result[low] = frozenset(low_of(goal) for goal in goals)
-                result[high] = frozenset(PcHigh(goal) for goal in goals)
+        for word in range(width):
+            result[o.register + word] = self._word(base, o, word)
+        for word in range(0, width - 1, 2):
+            goals = self._from_memory(base, o, 4 * word, self._pointers)
+            if goals is not None:
+                result[o.register + word] = frozenset(low_of(goal) for goal in goals)
+                result[o.register + word + 1] = frozenset(PcHigh(goal) for goal in goals)
         return result
 
-    def _pointers(self, base: Value, offset: int, *, indexed: bool) -> frozenset[int] | None:
-        if isinstance(base, PcHigh) and not indexed:
-            return self._memory.pointer_at(base.place + offset)
-        if isinstance(base, (PcHigh, CodeHigh)):
-            return self._memory.table_at(base.place + offset)
-        return None
+    def _word(self, base: Values, o: Operation, word: int) -> Values | None:
+        return self._from_memory(base, o, 4 * word, self._words)
+
+    def _from_memory(
+        self, base: Values, o: Operation, step: int, look: _Look
+    ) -> frozenset[int] | None:
+        """What `look` finds at all addresses that the load may use."""
+        found: set[int] = set()
+        for value in base:
+            if not isinstance(value, (PcHigh, CodeHigh)):
+                return None
+            exact = isinstance(value, PcHigh) and not o.second
+            contents = look(value.place + o.literal + step, exact)
+            if contents is None:
+                return None
+            found |= contents
+        return frozenset(found)
+
+    def _pointers(self, address: int, exact: bool) -> frozenset[int] | None:
+        memory = self._memory
+        return memory.pointer_at(address) if exact else memory.table_at(address)
+
+    def _words(self, address: int, exact: bool) -> frozenset[int] | None:
+        memory = self._memory
+        return memory.word_at(address) if exact else memory.words_at(address)
+
+
+_Look = Callable[[int, bool], "frozenset[int] | None"]
 
 
 def _narrow(

@@ -71,7 +71,7 @@ ARITHMETIC: Final = frozenset(
 _LOADS: Final = {
     f"s_load_{form}": count
     for count, forms in {
-        2: ("dwordx2", "b64"), 4: ("dwordx4", "b128"), 8: ("dwordx8", "b256"),
+        1: ("dword", "b32"), 2: ("dwordx2", "b64"), 4: ("dwordx4", "b128"), 8: ("dwordx8", "b256"),
         16: ("dwordx16", "b512"),
     }.items()
     for form in forms

@@ -25,6 +25,7 @@ import numpy as np
 
 from postproc.codeobject import TextPosition, TextRange
 from postproc_cfg.blocks import Blocks, compressed, reached
+from postproc_cfg.graph import Graph
 from postproc_cfg.recovery import ComputedTransfer, Recovery, recover
 from postproc_cfg.text import NOWHERE, Text
 from postproc_cfg.vocabulary import Transfer
@@ -175,6 +176,11 @@ class ControlFlowGraph:
         """From where control comes to a block."""
         offsets, sources = self.reversed
         return sources[offsets[block] : offsets[block + 1]]
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The blocks as a plain graph that all functions enter, for dominators and the like."""
+        return Graph.of(self.offsets, self.targets, self.entry_blocks)
 
     @cached_property
     def sources(self) -> NDArray[np.int32]:
