@@ -67,6 +67,21 @@ def test_notations_of_gfx942(source: str, code: str) -> None:
     assert load("gfx942").assemble(source).hex() == code
 
 
+@pytest.mark.parametrize(
+    ("processor", "alias", "name"),
+    [
+        ("gfx1250", "s_add_u32 s0, s1, s2", "s_add_co_u32 s0, s1, s2"),
+        ("gfx1201", "v_max_f32_e64 v0, v1, v2", "v_max_num_f32_e64 v0, v1, v2"),
+        ("gfx1100", "buffer_load_dword v0, off, s[0:3], 0", "buffer_load_b32 v0, off, s[0:3], 0"),
+        ("gfx942", "v_mfma_f32_32x32x8f16 a[0:15], v[0:1], v[2:3], a[0:15]", ""),
+    ],
+)
+def test_old_names(processor: str, alias: str, name: str) -> None:
+    isa = load(processor)
+    code = isa.assemble(alias)
+    assert code == isa.assemble(name or isa.decode(code)[0].text)
+
+
 @pytest.mark.parametrize("processor", ["gfx90a", "gfx942", "gfx1100", "gfx1250"])
 def test_text_of_what_was_assembled_assembles_again(processor: str) -> None:
     isa = load(processor)

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import NoReturn, final
 
 from postproc.errors import AssemblyError
+from postproc.isa.assembling.aliases import aliases_of
 from postproc.isa.assembling.encoding import Codes
 from postproc.isa.assembling.matching import Matcher
 from postproc.isa.assembling.mnemonics import Candidates
@@ -54,7 +55,7 @@ class Assembler:
         names = self._mnemonics
         if names is None:
             names = [entry.mnemonic for entry in self._entries]
-        return Candidates(names, self._entries)
+        return Candidates(names, self._entries, aliases_of(self._context.target.processor))
 
     def assemble(
         self, source: str, *, offset: int = 0, labels: Mapping[str, int] | None = None

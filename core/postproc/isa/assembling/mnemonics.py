@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import final
 
 from postproc.isa.model import Entry
@@ -28,9 +28,12 @@ def split_suffix(mnemonic: str) -> tuple[str, str]:
 
 @final
 class Candidates:
-    """Entries by mnemonic, without their suffixes."""
+    """Entries by mnemonic, without their suffixes; `aliases` are other names of mnemonics."""
 
-    def __init__(self, mnemonics: Sequence[str], entries: Sequence[Entry]) -> None:
+    def __init__(
+        self, mnemonics: Sequence[str], entries: Sequence[Entry], aliases: Mapping[str, str]
+    ) -> None:
+        self._aliases = aliases
         self._entries = entries
         self._numbers: dict[str, list[int]] = {}
         for number, mnemonic in enumerate(mnemonics):
@@ -45,6 +48,7 @@ class Candidates:
                 yield entry
 
     def _of_base(self, base: str) -> tuple[Entry, ...]:
+        base = base if base in self._numbers else self._aliases.get(base, base)
         found = self._ordered.get(base)
         if found is None:
             made = [self._entries[number] for number in self._numbers.get(base, ())]
