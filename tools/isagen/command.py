@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the facts of targets into `build/isagen`, and checks them against LLVM.
+"""Makes the instruction tables that ship, from LLVM.
 
     python tools/isagen --target gfx1250          one processor, all its wavefront sizes
     python tools/isagen --all
 
-Needs Debian's llvm-22-dev and g++.  A target takes one to two minutes of one core.
+For each wavefront size the facts are generated, checked against LLVM and written, with a report,
+into `build/isagen`.  If all checks hold, the table goes to `core/postproc/isa/data`, or to the
+folder of `--tables`.  Needs Debian's llvm-22-dev and g++.  A wavefront size takes one to two
+minutes of one core.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from .build import OUTPUT, BuildError, Native, build
 from .checks import check
 from .generate import generate
 from .overlay import apply_overlay
+from .shipping import DATA, Finished, ShippingError, ship
 from .target import open_target
 from .targets import PROCESSORS
 
@@ -33,15 +37,31 @@ def main(arguments: Sequence[str]) -> int:
     except BuildError as error:
         print(f"isagen: {error}", file=sys.stderr)
         return 2
-    wrong = 0
-    for name in names:
-        for size in PROCESSORS[name].wavefront_sizes:
-            wrong += not write_target(native, name, size, options.output, options.samples)
+    wrong = [name for name in names if not write_processor(native, name, options)]
     return 1 if wrong else 0
 
 
-def write_target(native: Native, name: str, size: int, folder: Path, samples: int) -> bool:
-    """Generates, checks, writes; whether all checks held."""
+def write_processor(native: Native, name: str, options: argparse.Namespace) -> bool:
+    """All wavefront sizes and the table; whether all checks held."""
+    finished = {}
+    held = True
+    for size in PROCESSORS[name].wavefront_sizes:
+        one, right = write_target(native, name, size, options.output, options.samples)
+        finished[size] = one
+        held &= right
+    if held:
+        try:
+            print(f"{name}: wrote {ship(finished, options.tables)}", file=sys.stderr)
+        except ShippingError as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            held = False
+    return held
+
+
+def write_target(
+    native: Native, name: str, size: int, folder: Path, samples: int
+) -> tuple[Finished, bool]:
+    """Generates, checks, writes the facts; and whether all checks held."""
     started = time.monotonic()
     label = f"{name}, wavefront of {size}"
 
@@ -54,7 +74,7 @@ def write_target(native: Native, name: str, size: int, folder: Path, samples: in
     report.notes += [f"overlay: {line}" for line in apply_overlay(facts)]
     progress(f"wrote {facts.write(folder)}")
     progress(f"{len(report.problems)} problems, see {report.write(folder, facts.name)}")
-    return not report.problems
+    return Finished(target, facts), not report.problems
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     which.add_argument("--target", action="append", choices=list(PROCESSORS), default=[])
     which.add_argument("--all", action="store_true", help="all processors")
     parser.add_argument("--output", type=Path, default=OUTPUT, help="default: build/isagen")
+    parser.add_argument("--tables", type=Path, default=DATA, help="where the tables go")
     parser.add_argument(
         "--samples",
         type=int,

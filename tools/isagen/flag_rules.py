@@ -75,11 +75,15 @@ _CLAMPED = FlagRule(_never, _has_role("clamp"))
 
 FLAG_RULES: dict[str, FlagRule] = {
     "SALU": FlagRule(_named(r"s_(add|and|or|xor|mov|cmp|lshl|lshr|mul)_"), _SCALAR),
-    # LLVM also sets it on loads into LDS
+    # LLVM also sets it on memory operations that go past the registers to LDS
     "VALU": FlagRule(
         _named(r"v_(add|mul|fma|mov|cmp|and|or|xor|cvt|mfma|wmma)_"),
         _named(
-            "v_", "tensor_", "ds_", "buffer_(load|store_lds)_", "(global|scratch|cluster)_load_"
+            "v_",
+            "tensor_",
+            "ds_",
+            "buffer_(load|store_lds)_",
+            "(global|scratch|cluster)_(load|store)_",
         ),
     ),
     "SOP1": _same(_top(0xFF800000, 0xBE800000)),
@@ -90,14 +94,16 @@ FLAG_RULES: dict[str, FlagRule] = {
     "VOP1": FlagRule(_plain(_top(0xFE000000, 0x7E000000)), _named(r"v_(?!cmp)")),
     "VOP2": FlagRule(_never, _VECTOR),
     "VOPC": FlagRule(_plain(_top(0xFE000000, 0x7C000000)), _named("v_cmp")),
-    "VOP3": FlagRule(lambda e: _opcode("_e64")(e) and _named("v_(?!dual|writelane)")(e), _VECTOR),
+    "VOP3": FlagRule(
+        lambda e: _opcode("_e64")(e) and _named("v_(?!dual|(read|write)lane)")(e), _VECTOR
+    ),
     "VOP3P": FlagRule(_named(r"v_pk_(add|mul|fma|min|max)_[fui]16", "v_wmma", "v_swmmac"), _VECTOR),
     "VINTRP": _same(lambda e: e.mnemonic.startswith("v_interp") and e.size == 4),
     "SDWA": _same(_opcode("_sdwa")),
     "DPP": FlagRule(
         lambda e: _opcode("_dpp")(e) and not _opcode("dpp8|e64")(e), _opcode("_dpp|_DPP")
     ),
-    # LLVM forgets it on some DPP forms
+    # LLVM forgets TRANS and DOT on some DPP forms
     "TRANS": FlagRule(
         lambda e: _named(r"v_(exp|log|rcp|rsq|sqrt|sin|cos)_")(e) and not _opcode("dpp")(e),
         _VECTOR,
@@ -128,7 +134,8 @@ FLAG_RULES: dict[str, FlagRule] = {
         _named("s_", "ds_", "flat_", "(buffer|global|scratch)_(load|store)_"),
     ),
     "WQM": FlagRule(
-        _named("image_sample(?!r)"), _named("image_", "v_interp", "s_wqm", "ds_", "lds_")
+        _named(r"image_sample(_c)?(_b)?(_cl)?(_o)?$"),
+        _named("image_", "v_interp", "s_wqm", "ds_", "lds_"),
     ),
     "GATHER4": FlagRule(_named(r"image_gather4(?!h)"), _named("image_(gather4|msaa_load)")),
     "TENSOR_CNT": _same(_named(r"tensor_(load_to|store_from)_lds")),
@@ -149,10 +156,12 @@ FLAG_RULES: dict[str, FlagRule] = {
     "FPDP": FlagRule(_named(r"v_(add|mul|fma)_f64"), _named(r".*(64|16)")),
     "FPATOMIC": FlagRule(
         _named(r"(buffer|global|flat)_atomic_add_f(32|64)"),
-        _named(r".*(_f16|_f32|_f64|bf16|fcmpswap|fmin|fmax|num)"),
+        _named(r".*(_f16|_f32|_f64|bf16|fcmpswap|fmin|fmax|num|_flt)"),
     ),
     "MAI": _same(_named(r"v_(mfma|smfmac|accvgpr_(read|write))")),
-    "DOT": FlagRule(_named(r"v_dot\d_"), _named(r"v_(dot|dual_dot)")),
+    "DOT": FlagRule(
+        lambda e: _named(r"v_dot\d_")(e) and not _opcode("dpp")(e), _named(r"v_(dot|dual_dot)")
+    ),
     "SCRATCH": _same(_named("scratch_")),
     "ATOMIC_NORET": FlagRule(_never, _named(r".*atomic", "ds_")),
     "ATOMIC_RET": FlagRule(
