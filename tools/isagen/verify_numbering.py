@@ -104,10 +104,6 @@ DEFS_THAT_ARE_USES = re.compile(r"v_movrel|\w+_to_lds")
 """Mnemonics whose `vdst` is a use: the register that an index is added to (which is no use, but
 LLVM says so), and the LDS address of a load into LDS."""
 
-USES = re.compile(r"[sv]_movrel|s_setreg_b32|\w+_to_lds")
-"""Mnemonics whose `sdst` or `vdst` is a use: the register that an index is added to (which is no
-use, but LLVM says so), what is written to a hardware register, the LDS address of a load into LDS."""
-
 USES = re.compile(
     r"v?src\d[XY]?(_modifiers)?|vaddr\d*|saddr|srsrc|soffset|ssamp|sbase|data[01]|old|\w+_in"
 )
