@@ -17,6 +17,7 @@ of precedence.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,7 @@ from .guess import Guesser
 from .lanes import PIECES, Lanes, entry_checks
 from .records import entry_records, length_variants
 
-__all__ = ["Facts", "Part", "pack", "read_facts", "table_file"]
+__all__ = ["Facts", "Part", "pack", "read_facts", "records_of", "table_file"]
 
 MAGIC = b"postproc isa 1\n"
 
@@ -103,8 +104,7 @@ class Part:
 
 
 def pack(facts: Facts) -> Part:
-    ordered = sorted(range(len(facts.entries)), key=lambda n: facts.entries[n]["rank"])
-    facts = Facts(facts.head, facts.classes, [facts.entries[n] for n in ordered])
+    """Everything about one wavefront size, before compression."""
     arrays = decoder_arrays(facts)
     index: dict[str, tuple[str, int, int]] = {}
     content = bytearray()
@@ -112,14 +112,20 @@ def pack(facts: Facts) -> Part:
         content += bytes(-len(content) % 8)
         index[name] = (values.dtype.str, len(content), values.size)
         content += values.tobytes()
-    records = msgspec.msgpack.encode(entry_records(facts))
-    return Part(index, bytes(content), records, length_variants(facts))
+    return Part(index, bytes(content), records_of(facts), length_variants(facts))
+
+
+def records_of(facts: Facts) -> bytes:
+    """The frame of records; the entries must be in order of precedence."""
+    return msgspec.msgpack.encode(entry_records(facts))
 
 
 def table_file(processor: str, llvm: str, parts: dict[int, Part]) -> bytes:
     """The file that ships: a small header and zstd frames, per wavefront size one of the arrays
-    and one of the records.  The second size is compressed against the first."""
+    and one of the records.  The second size is compressed against the first.  The header's digest
+    is the SHA-256 of all frames before compression, in order."""
     header: dict[str, Any] = {"processor": processor, "llvm": llvm, "parts": {}}
+    digest = hashlib.sha256()
     frames = bytearray()
     base: Part | None = None
     for size, part in sorted(parts.items()):
@@ -131,8 +137,10 @@ def table_file(processor: str, llvm: str, parts: dict[int, Part]) -> bytes:
             frame = compress(content, known)
             places.append((len(frames), len(frame)))
             frames += frame
+            digest.update(content)
         header["parts"][str(size)] = (part.index, *places, part.lengths)
         base = base or part
+    header["digest"] = digest.hexdigest()
     encoded = msgspec.msgpack.encode(header)
     return MAGIC + len(encoded).to_bytes(4, "little") + encoded + bytes(frames)
 

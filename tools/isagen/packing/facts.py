@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,18 +44,22 @@ class Facts:
                     out[start + k] = ("L", run[3])
         return out
 
+    @classmethod
+    def of_lines(cls, lines: Iterable[dict[str, Any]]) -> Facts:
+        """From the lines that `isagen.facts.TargetFacts` writes, in order of precedence."""
+        head: dict[str, Any] = {}
+        classes: list[dict[str, Any]] = []
+        entries: list[dict[str, Any]] = []
+        for line in lines:
+            if line["t"] == "head":
+                head = line
+            else:
+                (classes if line["t"] == "class" else entries).append(line)
+        entries.sort(key=lambda entry: int(entry["rank"]))
+        return cls(head, classes, entries)
+
 
 def read_facts(path: str) -> Facts:
-    head: dict[str, Any] = {}
-    classes: list[dict[str, Any]] = []
-    entries: list[dict[str, Any]] = []
+    """From a file of such lines."""
     with open(path, "rb") as lines:
-        for line in lines:
-            item = msgspec.json.decode(line)
-            if item["t"] == "head":
-                head = item
-            elif item["t"] == "class":
-                classes.append(item)
-            else:
-                entries.append(item)
-    return Facts(head, classes, entries)
+        return Facts.of_lines(msgspec.json.decode(line) for line in lines)
