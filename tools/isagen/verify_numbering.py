@@ -77,7 +77,7 @@ KEYWORDS: dict[str, str] = {
     "omod": r"mul:\S+|div:\S+",
     "op_sel": r"op_sel:\S+|\.[lh]\b",
     "op_sel_hi": r"op_sel_hi:\S+",
-    "r128": r"\br128\b",
+    "r128": r"\b(r128|a16)\b",
     "row_mask": r"row_mask:\S+",
     "scale_sel": r"scale_sel:\S+",
     "src0_sel": r"src0_sel:\S+",
