@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 REAL_TRUE16 = "+real-true16"
-"""From GFX11 on the halves of VGPRs are operands of their own (`v0.l`, `v0.h`).  Without this
-feature LLVM 22 does not decode some 16-bit moves, and names whole registers elsewhere; the
-feature also is what `llvm-objdump` is compared with."""
+"""From GFX11 on the halves of VGPRs are operands of their own (`v0.l`, `v0.h`), and `llvm-objdump`
+is compared with this feature.  On 176,212 pseudo-random encodings it makes no difference to gfx942
+and gfx1030, nor to gfx1100, where LLVM 22 has it on; of gfx1201 and gfx1250 LLVM decodes 3 % only
+with it (16-bit moves among them), and names another opcode for 7 %."""
 
 
 @dataclass(frozen=True)
