@@ -54,9 +54,10 @@ def postproc_verify(context: VerifyContext) -> Iterator[str]:
 
     if decide(context.original, context.config).action != "rewrite":
         return
-    for section in context.produced.executable_sections:
-        starts = [f.offset for f in context.produced.functions if f.section_index == section.index]
-        decoded = context.isa.decode(context.produced.code(section), starts)
+    produced = context.produced
+    for section in produced.executable_sections:
+        starts = produced.symbol_offsets(section)
+        decoded = context.isa.decode(produced.code(section), starts)
         for index, defect in detect(decoded, context.config):
             always = getattr(context.config, defect.policy) in ("rewrite", "refuse", "all")
             if always and defect.rule != "backward-add-pc":

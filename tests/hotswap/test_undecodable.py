@@ -87,3 +87,10 @@ def test_a_branch_into_an_instruction_shows_that_the_text_is_out_of_step(hotswap
     assert run.reason("undecodable") == (
         "control arrives in the middle of an instruction: the text is read out of step"
     )
+
+
+def test_a_symbol_begins_anew_behind_data_for_every_reader(hotswap: Hotswap) -> None:
+    """The table's word would swallow the label as its literal; pass and verifiers read alike."""
+    run = hotswap("s_branch code\ntable: .long 0xbe8000ff\ncode: s_sethalt 1\ns_endpgm")
+    assert (run.exit_status, run.message) == (0, "")
+    assert run.of("sethalt") == [(8, "rewritten")]

@@ -51,8 +51,8 @@ class TextMap:
             section,
             old_code,
             new_code,
-            isa.decode(old_code, _function_starts(original, section)),
-            isa.decode(new_code, _function_starts(produced, match[0])),
+            isa.decode(old_code, original.symbol_offsets(section)),
+            isa.decode(new_code, produced.symbol_offsets(match[0])),
             tuple(sorted(windows, key=lambda w: w.start)),
         )
 
@@ -99,11 +99,6 @@ class TextMap:
         return VerificationError(
             what, file=self.name, offset=offset, why=f"{place}: {why}" if why else place
         )
-
-
-def _function_starts(code_object: CodeObject, section: Section) -> list[int]:
-    """Where symbols say that an instruction begins, whatever stands before it."""
-    return [f.offset for f in code_object.functions if f.section_index == section.index]
 
 
 def _is_start(starts: npt.NDArray[Any], offset: int) -> bool:
