@@ -19,7 +19,8 @@ A line begins at
 All of this rests on the targets being known.  `TextFlow.unresolved` lists the computed transfers
 whose targets nobody proved; while there is one, control may arrive anywhere and no line proves
 anything.  By the calling convention (AMDGPUUsage, "Non-Kernel Functions") a call that links in
-s[30:31] goes to an entry of the object, and a jump to s[30:31] returns behind a call.
+s[30:31] goes to an entry of the object, and a jump to s[30:31] returns behind a call; the latter
+is not believed of an object that computes an address from the program counter in s[30:31].
 """
 
 from __future__ import annotations
@@ -47,7 +48,11 @@ _DIRECT: Final = ("s_branch", "s_cbranch_*", "s_call_b64", "s_call_i64", "s_subv
 
 _CALLS: Final = ("s_call_b64", "s_call_i64", "s_swappc_b64", "s_swap_pc_i64")
 _COMPUTED_CALLS: Final = ("s_swappc_b64", "s_swap_pc_i64")
-_COMPUTED_JUMPS: Final = ("s_setpc_b64", "s_set_pc_i64", "s_rfe_b64", "s_rfe_i64")
+_RETURNS: Final = ("s_setpc_b64", "s_set_pc_i64")
+"""Return from a function if their source is the link register."""
+
+_COMPUTED_JUMPS: Final = (*_RETURNS, "s_rfe_b64", "s_rfe_i64")
+_PROGRAM_COUNTER: Final = ("s_getpc_b64", "s_get_pc_i64")
 _RELATIVE_JUMPS: Final = ("s_add_pc_i64",)
 _ENDS: Final = ("s_endpgm*", "s_code_end")
 
@@ -126,17 +131,19 @@ def text_flow(view: ObjectView) -> TextFlow:
             arrivals.setdefault(target.section, []).append(target.offset)
     resolved = {fact.position for fact in view.facts}
     unresolved: list[TextPosition] = []
-    for section in view.code_object.executable_sections:
+    sections = view.code_object.executable_sections
+    link_is_computed = any(_computes_link(view.decoded(section)) for section in sections)
+    for section in sections:
         decoded = view.decoded(section)
         arrivals[section.index].extend(_direct_targets(decoded).tolist())
-        for offset, goal in _computed(decoded):
+        for offset, goal in _computed(decoded, link_is_computed):
             position = TextPosition(section.index, offset)
             if goal is not None and 0 <= goal < section.size:
                 arrivals[section.index].append(goal)
             elif position not in resolved:
                 unresolved.append(position)
     lines, torn = {}, []
-    for section in view.code_object.executable_sections:
+    for section in sections:
         at = np.unique(np.array(arrivals[section.index], np.int64))
         lines[section.index], inside = _lines(view.decoded(section), at)
         torn += [TextPosition(section.index, offset) for offset in inside]
@@ -171,15 +178,27 @@ def _direct_targets(decoded: Decoded) -> NDArray[np.int64]:
     return targets[(targets >= 0) & (targets < len(decoded.code))]
 
 
-def _computed(decoded: Decoded) -> Iterable[tuple[int, int | None]]:
+def _computes_link(decoded: Decoded) -> bool:
+    """Whether the program counter is read into the link register."""
+    reads = decoded.where(decoded.isa.match(*_PROGRAM_COUNTER))
+    return bool((_destination(decoded, reads) == _LINK_REGISTER).any())
+
+
+def _destination(decoded: Decoded, indices: NDArray[np.intp]) -> NDArray[np.uint32]:
+    """The field SDST of instructions of the format SOP1."""
+    return _words(decoded, indices) >> np.uint32(16) & np.uint32(0x7F)
+
+
+def _computed(decoded: Decoded, link_is_computed: bool) -> Iterable[tuple[int, int | None]]:
     """(offset, target) of the computed transfers that neither call by the convention nor return;
     the target is None where the encoding does not give it."""
     isa = decoded.isa
     calls = decoded.where(isa.match(*_COMPUTED_CALLS))
-    link = _words(decoded, calls) >> np.uint32(16) & np.uint32(0x7F)
     jumps = decoded.where(isa.match(*_COMPUTED_JUMPS))
-    source = _words(decoded, jumps) & np.uint32(0xFF)
-    for index in (*calls[link != _LINK_REGISTER].tolist(), *jumps[source != _LINK_REGISTER]):
+    returns = _marked(decoded, _RETURNS)[jumps] & np.logical_not(link_is_computed)
+    returns &= _words(decoded, jumps) & np.uint32(0xFF) == _LINK_REGISTER
+    unknown = calls[_destination(decoded, calls) != _LINK_REGISTER], jumps[np.logical_not(returns)]
+    for index in np.concatenate(unknown).tolist():
         yield int(decoded.offset[index]), None
     for index in decoded.where(isa.match(*_RELATIVE_JUMPS)).tolist():
         instruction = decoded[index]

@@ -126,6 +126,17 @@ NOT_FOLLOWING = "its members do not follow in one straight line"
         pytest.param(f"{LOAD}\ns_clause 0x2\n{LOAD}\ns_endpgm\n{LOAD}", NOT_FOLLOWING, id="ends"),
         pytest.param(f"s_endpgm\n{LOAD}\ns_clause 0x3f\n{LOAD}", NOT_FOLLOWING, id="end of text"),
         pytest.param(
+            "s_get_pc_i64 s[30:31]\ns_add_nc_u64 s[30:31], s[30:31], 0x18\ns_set_pc_i64 s[30:31]\n"
+            f"{LOAD}\ns_clause 0x0\n{LOAD}",
+            "a computed transfer of control has unknown targets",
+            id="long branch through the link register",
+        ),
+        pytest.param(
+            f"{LOAD}\ns_clause 0x0\n{LOAD}\ns_rfe_i64 s[30:31]",
+            "a computed transfer of control has unknown targets",
+            id="return from an exception",
+        ),
+        pytest.param(
             f"{LOAD}\ns_clause 0x0\n{LOAD}\ns_set_pc_i64 s[4:5]",
             "a computed transfer of control has unknown targets",
             id="unknown ingress",
