@@ -8,7 +8,7 @@ an output against its input with it (`postproc verify`), long after the run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, final
+from typing import Annotated, Literal, final
 
 import msgspec
 
@@ -46,7 +46,7 @@ class NewText(msgspec.Struct, frozen=True, tag="text", tag_field="kind"):
 class NewBytes(msgspec.Struct, frozen=True, tag="bytes", tag_field="kind"):
     """New code, given as bytes (hexadecimal)."""
 
-    hex: str
+    hex: Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{2})*$")]
 
 
 @final

@@ -123,6 +123,9 @@ def _first_unequal(text: TextMap) -> int:
 
 
 def _check_window(text: TextMap, window: WindowRecord, isa: Isa) -> None:
+    place = (text.section.index, window.start, window.end)
+    if (window.new_section, window.new_start, window.new_end) != place:
+        raise text.fail("a window's code lies elsewhere, which no placement does", window.start)
     for edge in (window.start, window.end):
         if edge < len(text.old_code) and not _is_start(text.old.offset, edge):
             raise text.fail("a window cuts an instruction of the input", edge)
@@ -138,6 +141,8 @@ def _check_window(text: TextMap, window: WindowRecord, isa: Isa) -> None:
             raise text.fail("the output does not hold what an edit put there", cursor, why)
         if isinstance(piece, Kept) and piece.new_start != cursor:
             raise text.fail("a kept instruction is not where the map says", cursor)
+        if isinstance(piece, Kept):
+            _check_kept(text, window, piece, isa)
         cursor += len(expected)
     if cursor > window.new_end:
         raise text.fail("an edit's code is longer than its place", window.new_start)
@@ -154,6 +159,24 @@ def _expected(text: TextMap, piece: NewText | NewBytes | Kept, offset: int, isa:
         return isa.assemble(piece.text, offset=offset)
     except AssemblyError as error:
         raise text.fail("recorded code does not assemble", offset, str(error)) from error
+
+
+_READS_ITS_ADDRESS = ("s_getpc_*", "s_get_pc_*", "s_add_pc_*", "s_prefetch_*_pc_rel")
+"""What means something else at another address (AMDGPU: SOPInstructions.td, users of PC)."""
+
+
+def _check_kept(text: TextMap, window: WindowRecord, piece: Kept, isa: Isa) -> None:
+    """Only originals of the window are kept, and moved only if they mean the same elsewhere."""
+    if not window.start <= piece.start < piece.end <= window.end:
+        raise text.fail("a kept instruction is none of its window", window.start)
+    if piece.new_start == piece.start:
+        return
+    relative = isa.match(*_READS_ITS_ADDRESS)
+    for index in range(*np.searchsorted(text.old.offset, (piece.start, piece.end)).tolist()):
+        opcode = int(text.old.opcode[index])
+        if opcode == _UNKNOWN or relative[opcode]:
+            why = f"{text.old[index].text} moved to another address"
+            raise text.fail("an instruction moved that must not", int(text.old.offset[index]), why)
 
 
 def _check_fill(text: TextMap, start: int, end: int) -> None:
