@@ -22,6 +22,8 @@ from postproc_cfg.dataflow.liveness import Liveness, killed_registers, liveness
 from postproc_cfg.dataflow.must import MustFacts, happened_on_every_path, must_facts
 from postproc_cfg.dataflow.ranges import BlockRanges, InstructionFlow
 from postproc_cfg.dataflow.reaching import OUTSIDE, ReachingDefinitions, reaching_definitions
+from postproc_cfg.dataflow.register_sets import RegisterSets, register_sets
+from postproc_cfg.dataflow.registers import RegisterNumbers, register_numbers
 from postproc_cfg.dataflow.solver import Solution, solve
 
 __all__ = [
@@ -38,6 +40,8 @@ __all__ = [
     "Liveness",
     "MustFacts",
     "ReachingDefinitions",
+    "RegisterNumbers",
+    "RegisterSets",
     "SetLattice",
     "Solution",
     "bank_modes",
@@ -47,6 +51,8 @@ __all__ = [
     "mode_effects",
     "must_facts",
     "reaching_definitions",
+    "register_numbers",
+    "register_sets",
     "solve",
     "solve_lattice",
 ]
