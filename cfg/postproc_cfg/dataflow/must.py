@@ -104,10 +104,9 @@ def _inside_blocks(
 ) -> NDArray[np.bool_]:
     """The value before each instruction: that of the last change in its block, or of its start."""
     result = np.zeros(happens.size, np.bool_)
-    length = ranges.end - ranges.first
-    block = np.repeat(np.arange(len(ranges)), length)
-    offset = np.arange(block.size) - np.repeat(np.cumsum(length) - length, length)
-    instruction = ranges.first[block] + offset
+    block = ranges.blocks(happens.size)
+    instruction = np.flatnonzero(block >= 0)
+    block = block[instruction]
     if not changes.size:
         result[instruction] = at_start[block]
         return result

@@ -55,6 +55,15 @@ class BlockRanges:
         order = order[self.first[order] < self.end[order]]
         return order, self.first[order]
 
+    def blocks(self, count: int) -> NDArray[np.intp]:
+        """The block of each of `count` instructions, -1 for those in none."""
+        length = self.end - self.first
+        block = np.repeat(np.arange(len(self)), length)
+        inside = np.arange(block.size) - np.repeat(np.cumsum(length) - length, length)
+        result = np.full(count, -1, np.intp)
+        result[self.first[block] + inside] = block
+        return result
+
     def block_of(self, instruction: int) -> int:
         """The block of an instruction.  Raises ValueError if it is in none."""
         order, starts = self._by_start

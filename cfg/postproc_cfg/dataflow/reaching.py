@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
-from postproc_cfg.dataflow.bitsets import members, row_of, unpack, word_count
+from postproc_cfg.dataflow.bitsets import members, row_of, word_count
 from postproc_cfg.dataflow.ranges import BlockRanges
 from postproc_cfg.dataflow.solver import solve
 
@@ -72,31 +72,32 @@ class ReachingDefinitions:
         )
 
     def _block_effects(self, words: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """gen: definitions that no later instruction of their block kills."""
         gen = np.zeros((len(self._ranges), words), np.uint64)
         kill = np.zeros_like(gen)
-        for block, (first, end) in enumerate(
-            zip(self._ranges.first.tolist(), self._ranges.end.tolist(), strict=True)
-        ):
-            for column, row in enumerate(self._of_register):
-                here, killed = self._in_range(first, end, column)
-                gen[block] |= row_of(here, words)
-                if killed:
-                    kill[block] |= row
+        block_of = self._ranges.blocks(len(self._writes))
+        for column, row in enumerate(self._of_register):
+            killers = np.flatnonzero(self._kills[:, column])
+            hit = block_of[killers]
+            kill[np.unique(hit[hit >= 0])] |= row
+            numbers = np.array(members(row)[1:], np.intp)  # the first is from outside
+            at = self.instructions[numbers]
+            later = np.append(killers, len(self._writes))
+            next_killer = later[np.searchsorted(killers, at, side="right")]
+            block = block_of[at]
+            reaches = (block >= 0) & (next_killer >= self._ranges.end[block])
+            number = numbers[reaches]
+            bit = np.uint64(1) << (number & 63).astype(np.uint64)
+            np.bitwise_or.at(gen, (block[reaches], number >> 6), bit)
         return gen, kill
 
     def _in_range(self, first: int, end: int, column: int) -> tuple[list[int], bool]:
-        """Definitions of a register within instructions that reach behind them, and whether no
+        """Instructions of a range whose definitions of a register reach behind it, and whether no
         earlier one does."""
         killers = np.flatnonzero(self._kills[first:end, column])
         start = first + int(killers[-1]) if killers.size else first
         writes = start + np.flatnonzero(self._writes[start:end, column])
-        return [self._number(int(i), column) for i in writes], bool(killers.size)
-
-    def _number(self, instruction: int, column: int) -> int:
-        first = len(self._column)
-        low, high = np.searchsorted(self.instructions[first:], [instruction, instruction + 1])
-        inside = np.searchsorted(self._columns[first + low : first + high], column)
-        return first + int(low) + int(inside)
+        return writes.tolist(), bool(killers.size)
 
     def before(self, instruction: int, register: int) -> tuple[int, ...]:
         """Instructions whose write to `register` may be in force before `instruction`, ascending,
@@ -107,8 +108,9 @@ class ReachingDefinitions:
         here, killed = self._in_range(int(self._ranges.first[block]), instruction, column)
         found = set(here)
         if not killed:
-            found |= set(members(self._solution.at_start[block] & self._of_register[column]))
-        return tuple(sorted(self.instructions[list(found)].tolist()))
+            reaching = members(self._solution.at_start[block] & self._of_register[column])
+            found |= set(self.instructions[list(reaching)].tolist())
+        return tuple(sorted(found))
 
 
 def reaching_definitions(
@@ -126,7 +128,7 @@ def reaching_definitions(
     registers    distinct numbers in those rows
     entered      further blocks that may be entered from unknown places
     """
-    columns = list(registers)
-    count = defs.shape[1] * 64
-    writes, killed = (unpack(rows, count)[:, columns] for rows in (defs | kills, kills))
-    return ReachingDefinitions(graph, ranges, (writes, killed), columns, entered)
+    columns = np.asarray(registers, np.intp)
+    bits = np.uint64(1) << (columns & 63).astype(np.uint64)
+    writes, killed = (rows[:, columns >> 6] & bits != 0 for rows in (defs | kills, kills))
+    return ReachingDefinitions(graph, ranges, (writes, killed), columns.tolist(), entered)
