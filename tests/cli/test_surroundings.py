@@ -172,3 +172,21 @@ def test_a_worker_that_dies_fails_its_file_and_the_report_is_written(
     assert result.returncode == 1
     assert "died" in result.stderr
     assert [file["exit_status"] for file in json.loads(report.read_text())["files"]] == [1, 1]
+
+
+def test_every_name_below_a_folder_gets_its_output(
+    postproc: Run, source: Path, tmp_path: Path
+) -> None:
+    """A link that stands before its target must not take the target's place."""
+    tree = tmp_path / "tree"
+    (tree / "a").mkdir(parents=True)
+    (tree / "b").mkdir()
+    (tree / "b" / "k.co").write_bytes(source.read_bytes())
+    (tree / "a" / "link.co").symlink_to(tree / "b" / "k.co")
+    result = postproc(*UNDELAY, tree, tree / "b" / "k.co", "--output-dir", tmp_path / "out")
+    assert result.returncode == 0, result.stderr
+    found = {str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*.co")}
+    assert found == {"a/link.co", "b/k.co"}
+    report = tmp_path / "r.json"
+    assert postproc(*UNDELAY, tree, "--in-place", "--report", report).returncode == 0
+    assert len(json.loads(report.read_text())["files"]) == 1

@@ -52,12 +52,18 @@ def find_inputs(paths: Sequence[Path], leave_out: Path | None = None) -> list[In
     MalformedInput for a path that is missing or cannot be looked at.
     """
     found: dict[str, Input] = {}
+
+    def add(item: Input) -> None:
+        """One input for each name; a link is a name of its own."""
+        folder, name = os.path.split(item.path)
+        found.setdefault(os.path.join(os.path.realpath(folder), name), item)
+
     for path in paths:
         if stat.S_ISDIR(_mode(path)):
             for file in _walk(path, leave_out):
-                found.setdefault(os.path.realpath(file), Input(file, file.relative_to(path)))
+                add(Input(file, file.relative_to(path)))
         else:
-            found.setdefault(os.path.realpath(path), Input(path, Path(path.name)))
+            add(Input(path, Path(path.name)))
     return list(found.values())
 
 
@@ -67,13 +73,16 @@ def plan_jobs(
     documents: Sequence[Path] = (),
     also_read: Sequence[Path] = (),
 ) -> list[Job]:
-    """One job an input.
+    """One job an input; of several names of one file only the first, unless each gets an output.
 
     `documents` are files that the run writes besides the outputs, `also_read` files that it reads
     besides the inputs.  Raises UsageError if two of what is written are one file, or if anything
     that is written is also read.
     """
     make_folder = destination.folder is not None
+    if not make_folder:
+        files = {os.path.realpath(item.path): item for item in reversed(inputs)}
+        inputs = [item for item in inputs if files[os.path.realpath(item.path)] is item]
     jobs = [Job(item.path, _output(item, destination), make_folder) for item in inputs]
     if destination.file is not None and len(jobs) > 1:
         raise UsageError(
