@@ -67,14 +67,14 @@ def nest_within(
 ) -> None:
     """Do it again in `nesting` for `members` only.
 
-    `members` is a set of reached nodes, connected in the search tree, such that no cycle of the
-    graph has nodes both inside and outside.
+    `members` are reached nodes such that no cycle of the graph, now or as `nesting` has it, has
+    nodes both inside and outside.
     """
     numbers = np.sort(search.pre[members])
     local = np.zeros(search.reached + 1, np.int32)
     local[numbers] = np.arange(1, numbers.size + 1, dtype=np.int32)
-    parent = np.concatenate([[0], local[search.parent[numbers]]]).astype(np.int32)
     last = np.searchsorted(numbers, search.last[numbers], side="right")
+    parent = _nearest_ancestors(last.tolist())
     sources, targets = local[search.pre[graph.sources]], local[search.pre[graph.targets]]
     inside = (sources > 0) & (targets > 0)
     above, is_header = _nest(
@@ -86,6 +86,17 @@ def nest_within(
     nodes = np.concatenate([[-1], search.nodes[numbers]]).astype(np.int32)
     nesting.above[nodes[1:]] = nodes[above[1:]]
     nesting.is_header[nodes[1:]] = is_header[1:]
+
+
+def _nearest_ancestors(last: list[int]) -> NDArray[np.int32]:
+    """Parents of the numbers 1, 2, ... whose subtrees end with `last`; 0 for roots."""
+    parent, path = [0], [(0, len(last))]
+    for number, end in enumerate(last, 1):
+        while path[-1][1] < number:
+            path.pop()
+        parent.append(path[-1][0])
+        path.append((number, end))
+    return np.array(parent, np.int32)
 
 
 def _nest(

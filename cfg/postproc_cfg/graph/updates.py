@@ -6,9 +6,9 @@ With the orders and relations of the graph before the change:
 1. The depth-first search stays as it was iff every edge that goes is no tree edge and every edge
    u -> v that comes finds v already discovered when the search of u arrives at it.  Then reached
    nodes stay reached, and:
-2. Cycles change only inside an outermost cycle that holds both endpoints of a changed edge, unless
-   an edge comes that leads backwards in the topological order of the outermost cycles, which may
-   join them.
+2. Order the outermost cycles, and the nodes outside all cycles, by the rpo of their headers; that
+   is a topological order.  An edge u -> v that leads forward in it changes no cycle.  Any other
+   changes cycles only between v and u in that order.
 3. Dominators stay if for every edge u -> v that comes idom(v) or v itself dominates u, and for
    every edge that goes v dominates u.  Otherwise they change only below the nearest common
    dominator of u and v (of an edge that comes) or below idom(v) (of an edge that goes), since all
@@ -23,9 +23,11 @@ import numpy as np
 
 from postproc_cfg.graph.cycles import CycleForest
 from postproc_cfg.graph.dominators import ROOT, DominatorTree, dominators
-from postproc_cfg.graph.nesting import Nesting, nest, nest_within
+from postproc_cfg.graph.nesting import Nesting, nest_within
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from postproc_cfg.graph.csr import Graph
     from postproc_cfg.graph.edges import Pairs
     from postproc_cfg.graph.order import DepthFirst
@@ -70,30 +72,26 @@ def updated_nesting(
 ) -> Nesting:
     """The nesting after the change, under 1., by 2.  `graph` is the one after it."""
     cycles, nesting = before
-    regions: set[tuple[int, ...]] = set()
-    for is_new, pairs in ((True, come), (False, gone)):
-        for u, v in pairs:
-            one, other = _outermost(cycles, u), _outermost(cycles, v)
-            if u == v or (one == other and one >= 0):
-                regions.add(tuple(cycles.members(one).tolist()) if one >= 0 else (u,))
-            elif is_new:
-                upper = int(cycles.header[one]) if one >= 0 else u
-                lower = int(cycles.header[other]) if other >= 0 else v
-                if search.rpo[upper] > search.rpo[lower]:
-                    return nest(graph, search)
-    if not regions:
+    rank = _topological_rank(cycles, search)
+    changed = np.zeros(graph.node_count, np.bool_)
+    for u, v in (*come, *gone):
+        if rank[v] <= rank[u]:
+            changed |= (rank[v] <= rank) & (rank <= rank[u])
+    if not changed.any():
         return nesting
     after = Nesting(nesting.above.copy(), nesting.is_header.copy())
-    for region in regions:
-        nest_within(graph, search, np.array(region, np.int32), after)
+    nest_within(graph, search, np.flatnonzero(changed), after)
     return after
 
 
-def _outermost(cycles: CycleForest, node: int) -> int:
-    cycle = int(cycles.innermost[node])
-    while cycle >= 0 and cycles.parent[cycle] >= 0:
-        cycle = int(cycles.parent[cycle])
-    return cycle
+def _topological_rank(cycles: CycleForest, search: DepthFirst) -> NDArray[np.int32]:
+    """rpo of the header of the outermost cycle of each node, or of the node; 0: not reached."""
+    outermost = np.flatnonzero(cycles.parent < 0)
+    if not outermost.size:
+        return search.rpo
+    around = np.searchsorted(outermost, cycles.innermost, side="right") - 1
+    header = cycles.header[outermost[around]]
+    return np.where(cycles.innermost >= 0, search.rpo[header], search.rpo)
 
 
 def updated_dominators(
