@@ -11,7 +11,7 @@ import numpy as np
 
 from .facts import TargetFacts
 from .interpret import NONE, Interpreter
-from .llvm import WINDOW
+from .llvm import WINDOW, Decodes
 from .target import Target
 from .windows import LONGEST, from_int
 
@@ -79,19 +79,7 @@ def compare_windows(
     result.accepted += int(decodes.accepted.sum())
     suspects = (entry != NONE) != decodes.accepted
     suspects |= decodes.accepted & (size != decodes.size)
-    opcodes = [entry_facts.opcodes for entry_facts in facts.entries]
-    both = np.nonzero(decodes.accepted & (entry != NONE))[0]
-    agree = np.fromiter(
-        (
-            opcode in opcodes[number]
-            for opcode, number in zip(
-                decodes.opcode[both].tolist(), entry[both].tolist(), strict=True
-            )
-        ),
-        bool,
-        len(both),
-    )
-    suspects[both[~agree]] = True
+    suspects |= decodes.accepted & ~_same_opcode(facts, entry, decodes)
     for row in np.nonzero(suspects)[0].tolist():
         ours = facts.entries[entry[row]].llvm if entry[row] != NONE else ""
         theirs = ""
@@ -99,9 +87,16 @@ def compare_windows(
             theirs = "<crash>"
         elif decodes.accepted[row]:
             theirs = target.instruction(int(decodes.opcode[row])).name
-        result.note(
-            _kind(ours, theirs, int(size[row]), int(decodes.size[row])), ours, theirs, windows[row]
-        )
+        what = _kind(ours, theirs, int(size[row]), int(decodes.size[row]))
+        result.note(what, ours, theirs, windows[row])
+
+
+def _same_opcode(facts: TargetFacts, entry: np.ndarray, decodes: Decodes) -> np.ndarray:
+    """bool [n]: where the entry is one that LLVM may call by the opcode."""
+    known = {(number, o) for number, e in enumerate(facts.entries) for o in e.opcodes}
+    pairs = np.array(sorted(number << 16 | opcode for number, opcode in known))
+    same: np.ndarray = np.isin(entry.astype(np.int64) << 16 | decodes.opcode, pairs)
+    return same
 
 
 def _kind(ours: str, theirs: str, our_size: int, their_size: int) -> str:

@@ -7,8 +7,6 @@ hold what the encoder puts there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from .seeds import SEED
@@ -17,19 +15,14 @@ from .target import Target
 from .windows import LONGEST, from_int, mask_of, matches, words
 
 
-@dataclass(frozen=True)
-class Canonical:
-    """`bits`: the ignored bits that the encoder sets; `known`: whether it could be asked."""
+def canonical_bits(target: Target, study: Study) -> int:
+    """Mask of the ignored bits that the encoder sets.
 
-    bits: int
-    known: bool
-
-
-def canonical_bits(target: Target, study: Study) -> Canonical:
-    """Raises ValueError if the encoder writes now this, now that."""
+    Raises ValueError if it cannot be asked, or writes now this, now that.
+    """
     ignored = mask_of([b for b in study.ignored if b < study.leaf.size * 8])
     if not ignored:
-        return Canonical(0, True)
+        return 0
     rng = np.random.default_rng([SEED, study.leaf.order, 3])
     windows = study.bases.copy()
     noise = rng.integers(0, 256, (len(windows), LONGEST), dtype=np.uint8)
@@ -39,8 +32,8 @@ def canonical_bits(target: Target, study: Study) -> Canonical:
     sizes, encoded = target.llvm.reencode(windows)
     same = (sizes >= study.leaf.size) & matches(words(encoded), study.leaf.mask, study.leaf.value)
     written = {int.from_bytes(row.tobytes(), "little") & ignored for row in encoded[same, :LONGEST]}
-    if len(written) > 1:
+    if len(written) != 1:
         raise ValueError(
             f"{study.described.name}: LLVM encodes ignored bits as {sorted(map(hex, written))}"
         )
-    return Canonical(next(iter(written), 0), bool(written))
+    return written.pop()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +13,10 @@ from .canonical import canonical_bits
 from .classes import ClassTable
 from .consensus import repair_fields
 from .dataflow import flow_of
-from .facts import TargetFacts
+from .facts import EntryFacts, TargetFacts
 from .fields import explore
 from .seeds import find_studies
+from .study import Study
 from .target import Target
 from .targets import generation_of
 from .variants import explore_variants, share_image_immediates
@@ -36,18 +37,7 @@ def generate(target: Target, progress: Progress, only: str = "") -> TargetFacts:
     share_image_immediates(target, studies)
     for study in studies:
         explore_variants(target, study)
-    texts = target.llvm.text(np.concatenate([study.seeds[:TEXTS] for study in studies]))
-    entries = []
-    start = unasked = 0
-    for study in studies:
-        end = start + len(study.seeds[:TEXTS])
-        entry = entry_facts(target, study, classes, texts[start:end])
-        canonical = canonical_bits(target, study)
-        unasked += not canonical.known
-        flow = flow_of(entry, generation_of(target.processor))
-        entries.append(replace(entry, canonical=canonical.bits, flow=flow))
-        start = end
-    progress(f"{unasked} entries whose ignored bits LLVM's encoder could not be asked about")
+    entries = list(_entries(target, studies, classes))
     progress(f"{target.llvm.decodes / 1e6:.1f} million decodes")
     return TargetFacts(
         target.name,
@@ -58,3 +48,16 @@ def generate(target: Target, progress: Progress, only: str = "") -> TargetFacts:
         classes.classes,
         entries,
     )
+
+
+def _entries(target: Target, studies: Sequence[Study], classes: ClassTable) -> Iterator[EntryFacts]:
+    generation = generation_of(target.processor)
+    texts = target.llvm.text(np.concatenate([study.seeds[:TEXTS] for study in studies]))
+    start = 0
+    for study in studies:
+        end = start + len(study.seeds[:TEXTS])
+        entry = entry_facts(target, study, classes, texts[start:end])
+        start = end
+        yield replace(
+            entry, canonical=canonical_bits(target, study), flow=flow_of(entry, generation)
+        )

@@ -37,24 +37,7 @@ def find_studies(target: Target, only: str = "") -> list[Study]:
     leaves = [
         leaf for leaf in target.leaves if re.search(only, target.instruction(leaf.opcode).name)
     ]
-    fills = [_fill(leaf) for leaf in leaves]
-    starts = np.cumsum([0, *map(len, fills)])
-    windows = np.concatenate(fills)
-    decodes = target.llvm.decode(windows, operands=False)
-    rows = np.nonzero(decodes.accepted)[0]
-    owners = [leaves[i] for i in (np.searchsorted(starts, rows, "right") - 1).tolist()]
-    opcodes = decodes.opcode[rows].tolist()
-    attribution = _Attribution(target, zip(opcodes, owners, strict=True))
-    own: dict[int, list[np.ndarray]] = {}
-    borrowed: dict[int, list[np.ndarray]] = {}
-    for row, owner, opcode in zip(rows.tolist(), owners, opcodes, strict=True):
-        order = attribution.leaf_of(opcode, windows[row])
-        if order is None:
-            continue
-        found = own if order == owner.order else borrowed
-        kept = found.setdefault(order, [])
-        if len(kept) < KEPT:
-            kept.append(windows[row])
+    own, borrowed = _accepted_fills(target, leaves)
     studies = []
     for order in sorted(own.keys() | borrowed.keys()):
         leaf = target.leaves[order]
@@ -64,6 +47,32 @@ def find_studies(target: Target, only: str = "") -> list[Study]:
             seeds = seeds + borrowed.get(order, [])
         studies.append(Study(leaf, target.opcodes(leaf), np.array(seeds)))
     return studies
+
+
+_Found = dict[int, list[np.ndarray]]
+"""Windows by the order of the leaf that explains what LLVM makes of them."""
+
+
+def _accepted_fills(target: Target, leaves: Sequence[Leaf]) -> tuple[_Found, _Found]:
+    """Of the fills of all leaves those that LLVM accepts: what was made for the leaf that explains
+    it, and what was made for another one."""
+    fills = [_fill(leaf) for leaf in leaves]
+    starts = np.cumsum([0, *map(len, fills)])
+    windows = np.concatenate(fills)
+    decodes = target.llvm.decode(windows, operands=False)
+    rows = np.nonzero(decodes.accepted)[0]
+    owners = [leaves[i] for i in (np.searchsorted(starts, rows, "right") - 1).tolist()]
+    opcodes = decodes.opcode[rows].tolist()
+    attribution = _Attribution(target, zip(opcodes, owners, strict=True))
+    own: _Found = {}
+    borrowed: _Found = {}
+    for row, owner, opcode in zip(rows.tolist(), owners, opcodes, strict=True):
+        order = attribution.leaf_of(opcode, windows[row])
+        if order is not None:
+            kept = (own if order == owner.order else borrowed).setdefault(order, [])
+            if len(kept) < KEPT:
+                kept.append(windows[row])
+    return own, borrowed
 
 
 class _Attribution:
