@@ -8,6 +8,7 @@ Everything takes plain arrays: a `postproc_cfg.graph.Graph`, the instructions of
 from __future__ import annotations
 
 from postproc_cfg.dataflow.bank_mode import BankModes, bank_modes, mode_effects
+from postproc_cfg.dataflow.exec_state import exec_is_full
 from postproc_cfg.dataflow.lattice import (
     UNKNOWN,
     UNREACHED,
@@ -45,6 +46,7 @@ __all__ = [
     "SetLattice",
     "Solution",
     "bank_modes",
+    "exec_is_full",
     "happened_on_every_path",
     "killed_registers",
     "liveness",

@@ -71,10 +71,12 @@ def happened_on_every_path(
     forgotten: NDArray[np.bool_] | None = None,
     *,
     entered: Iterable[int] = (),
+    at_entry: bool = False,
 ) -> NDArray[np.bool_]:
     """Whether on every path to each instruction one of those in `happens` has run before it.
 
-    bool[i] each.  `forgotten` are instructions behind which it counts no more.  Instructions
+    bool[i] each.  `forgotten` are instructions behind which it counts no more; `at_entry` says
+    that it has happened before the entries (not: before blocks in `entered`).  Instructions
     outside all blocks get False, the first one of a block that no path reaches True.
     """
     lost = np.zeros_like(happens) if forgotten is None else forgotten
@@ -84,7 +86,8 @@ def happened_on_every_path(
     changed = (last >= 0) & (changes[last] >= ranges.first) if changes.size else last >= 0
     gen = np.zeros(len(ranges), np.bool_)
     gen[changed] = happens[changes[last[changed]]]
-    boundary = dict.fromkeys([*graph.entries.tolist(), *entered], np.zeros(1, np.uint64))
+    boundary = dict.fromkeys(graph.entries.tolist(), np.full(1, at_entry, np.uint64))
+    boundary |= dict.fromkeys(entered, np.zeros(1, np.uint64))
     solution = solve(
         graph,
         pack(gen[:, np.newaxis]),

@@ -71,7 +71,8 @@ def register_sets(
     chosen = np.arange(len(decoded)) if instructions is None else instructions
     numbers = register_numbers(decoded.isa)
     rows = _Rows(numbers, chosen.size)
-    _Extraction(decoded, chosen, rows, modes).run()
+    if chosen.size:
+        _Extraction(decoded, chosen, rows, modes).run()
     opaque = rows.overrun | _opaque(decoded, chosen)
     return RegisterSets(numbers, chosen, rows.defs, rows.full_defs, rows.uses, opaque)
 
