@@ -136,7 +136,7 @@ def _source(study: Study, operand: OperandStudy, role: str) -> Json:
         register = unpack(value)
         return {"const": ["r", register.file, register.index, register.width]}
     if operand.linear is not None:
-        item = {"imm": weighted_runs(operand.linear)}
+        item = {"imm": weighted_runs(operand.linear)} | ({"misread": 1} if operand.misread else {})
         return item | ({"c0": operand.base} if operand.base else {})
     return {"bits": bit_runs(operand.bits), "cls": operand.operand_class, "w": operand.width}
 

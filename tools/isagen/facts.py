@@ -19,7 +19,8 @@ The file holds one JSON object a line, told apart by `t`:
           Each of `ops` has `role`, `dir` ("def" or "use"), `tied` (index of the def that it shares
           its register with), `early` (clobber), `branch`, `ty` (operand type), `rc` (LLVM's
           register class) and one source: `const` (["r", file, index, width] or ["i", value]),
-          `imm` ([[low, length, weight of the lowest bit]], plus `c0`), `bits` with `cls` and `w`,
+          `imm` ([[low, length, weight of the lowest bit]], plus `c0`; `misread` where LLVM takes
+          some values for inline constants, and prints those), `bits` with `cls` and `w`,
           or `fi8` (the raw byte that selects DPP8).
 """
 

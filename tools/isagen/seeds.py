@@ -17,7 +17,7 @@ from .decoder_tables import Leaf
 from .llvm import WINDOW
 from .study import Study
 from .target import Target, family
-from .windows import LONGEST, force, from_int, mask_of, to_int
+from .windows import force, from_int, mask_of, to_int
 
 SEED = 20240607
 FILLS = 64
@@ -154,14 +154,14 @@ def _dpp_and_sdwa(windows: np.ndarray, size: int) -> list[np.ndarray]:
 def more_seeds(target: Target, study: Study, wanted: int = 40) -> None:
     """Mutates the seeds of a rarely accepted leaf until there are enough of them."""
     rng = np.random.default_rng([SEED, study.leaf.order, 1])
-    free = from_int(mask_of(study.free_bits))
+    free = from_int(mask_of(study.free_bits), WINDOW)
     for _ in range(6):
         if len(study.seeds) >= wanted:
             return
         mutants = np.repeat(study.seeds, 16, 0)
         # on average one free bit in sixteen is inverted
-        noise = rng.integers(0, 256, (4, len(mutants), LONGEST), dtype=np.uint8)
-        mutants[:, :LONGEST] ^= np.bitwise_and.reduce(noise) & free
+        noise = rng.integers(0, 256, (4, len(mutants), WINDOW), dtype=np.uint8)
+        mutants ^= np.bitwise_and.reduce(noise) & free
         accepted = study.accepts(target.llvm.decode(mutants, operands=False))
         if not accepted.any():
             return
