@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
-__all__ = ["LogSettings", "configure", "logger"]
+__all__ = ["LogSettings", "configure", "is_json", "logger"]
 
 
 @final
@@ -34,6 +34,11 @@ def configure(settings: LogSettings) -> None:
     """Use `settings` from now on."""
     global _settings, _ready
     _settings, _ready = settings, False
+
+
+def is_json() -> bool:
+    """Whether messages are lines of JSON."""
+    return _settings.format == "json"
 
 
 def logger(**context: Any) -> FilteringBoundLogger:

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -190,3 +192,54 @@ def test_every_name_below_a_folder_gets_its_output(
     report = tmp_path / "r.json"
     assert postproc(*UNDELAY, tree, "--in-place", "--report", report).returncode == 0
     assert len(json.loads(report.read_text())["files"]) == 1
+
+
+def test_errors_are_json_where_messages_are(postproc: Run, tmp_path: Path) -> None:
+    for words in (["inspect", "missing"], [*UNDELAY, "missing", "--in-place"]):
+        result = postproc(*words, "--log-format", "json")
+        assert result.returncode == 3
+        (line,) = map(json.loads, result.stderr.splitlines())
+        assert line["level"] == "error"
+        assert line["event"].startswith("missing: ")
+
+
+def _is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_workers_do_not_outlive_the_command(
+    source: Path, environment: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "modules" / "sleepy.py").write_text(
+        "import os, pathlib, time\n"
+        "from postproc import hookimpl\n"
+        "@hookimpl\n"
+        "def postproc_prepare(context):\n"
+        "    pathlib.Path(os.environ['PIDS'], str(os.getpid())).touch()\n"
+        "    time.sleep(60)\n"
+    )
+    (tmp_path / "other.co").write_bytes(source.read_bytes())
+    seen = tmp_path / "pids"
+    seen.mkdir()
+    command = [sys.executable, "-m", "postproc", "-p", "sleepy", "--dry-run", "-j", "2"]
+    process = subprocess.Popen(
+        [*command, str(source), str(tmp_path / "other.co")],
+        env={**environment, "PIDS": str(seen)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + 60
+    while len(list(seen.iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    workers = [int(path.name) for path in seen.iterdir()]
+    assert len(workers) == 2
+    while any(map(_is_running, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(_is_running, workers))

@@ -108,6 +108,7 @@ def _could_be_subcommand(word: str) -> bool:
 
 
 def _dispatch(name: str, before: Sequence[str], behind: Sequence[str]) -> int:
+    from postproc.cli import options
     from postproc.cli.failures import reported
 
     if name not in SUBCOMMANDS:
@@ -120,4 +121,6 @@ def _dispatch(name: str, before: Sequence[str], behind: Sequence[str]) -> int:
     )
     module.add_arguments(parser)
     parsed = parser.parse_args([*before, *behind])
+    if "log_format" in parsed:
+        options.log_settings(parsed)
     return reported(lambda: int(module.run(parsed)), verbosity=getattr(parsed, "verbosity", 0))

@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable
 
+from postproc import log
 from postproc.errors import PostprocError
 
 __all__ = ["reported", "say", "worst"]
@@ -42,5 +43,8 @@ def worst(statuses: Iterable[int]) -> int:
 
 
 def say(message: str) -> None:
-    """Print one error to standard error."""
+    """Print one error to standard error; as a JSON line if all messages are."""
+    if log.is_json():
+        log.logger().error(message)
+        return
     print(f"postproc: error: {message}", file=sys.stderr)

@@ -77,8 +77,22 @@ def _finished(jobs: Sequence[Job], futures: Sequence[Future[FileResult]]) -> Ite
 
 def _start_worker(settings: RunSettings) -> None:
     global _worker_session
+    import threading
+
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     log.configure(settings.log)
     _worker_session = Session.open(settings)
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for jobs for ever."""
+    import multiprocessing
+    from multiprocessing.connection import wait
+
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def _work(job: Job) -> FileResult:
