@@ -68,15 +68,18 @@ def sample(
     rng = random.Random(f"{entry.llvm_name}/{entry.patterns[0][1]:x}/{seed}")
     found: list[Sample] = []
     names: dict[str, int] = {}
-    for _ in range(6):
+    for attempt in range(6):
         values = [encoding(entry, classes, context, rng, k, usual) for k in range(count)]
+        if attempt and not found:
+            # an earlier entry may take all encodings but those with some ignored bits set
+            values = [value | _noise(entry, rng) for value in values]
         codes = [value.to_bytes(SAMPLE_BYTES, "little") for value in values]
         verdicts = decode(codes)
         kept = [k for k, verdict in enumerate(verdicts) if verdict is not None]
         texts = text([codes[k] for k in kept])
         for k, shown in zip(kept, texts, strict=True):
             verdict = verdicts[k]
-            shown = " ".join(shown.split(None, 1))  # one space behind the mnemonic
+            shown = " ".join(shown.strip().split(None, 1))  # one space behind the mnemonic
             if verdict is None or "printer crash" in shown:
                 continue
             name, size = verdict
@@ -87,6 +90,14 @@ def sample(
         if len(found) >= count // 2:
             break
     return found[:count]
+
+
+def _noise(entry: Entry, rng: random.Random) -> int:
+    """Random bits in place of ignored ones."""
+    noise = 0
+    for run in entry.ignored:
+        noise |= rng.getrandbits(run.length) << run.low
+    return noise & ~entry.patterns[0][0]
 
 
 def _of_entry(entry: Entry, llvm_name: str, text: str) -> bool:
@@ -138,6 +149,8 @@ class _Draft:
     def immediate(self, spec: OperandSpec, source: ImmediateField, usual: bool) -> None:
         bound = _bound(self._entry, spec.role)
         wanted = _usual_number(self._entry, spec.role, self._context, self._rng) if usual else None
+        if wanted is None and spec.role == "dpp_ctrl":
+            wanted = self._rng.choice(_LEGAL_DPP if usual else _SAID_DPP)
         if bound is not None:
             self._set_joined(source.runs, self._rng.randrange(bound))
             return
@@ -205,13 +218,15 @@ def _barred(
     return ("register s", "literal") if scalars else ()
 
 
-_LEGAL_DPP = (0x1B, 0xE4, 0x101, 0x10F, 0x111, 0x128, 0x140, 0x141)
+_LEGAL_DPP = (0x1B, 0x64, 0x101, 0x10F, 0x111, 0x128, 0x140, 0x141)
+_SAID_DPP = (*_LEGAL_DPP, 0x130, 0x13C, 0x142, 0x14F, 0x150, 0x15A, 0x160, 0x169, 0x1FF)
+"""Values of which LLVM says something; it mistakes some others (0x80 to 0xF8) for constants."""
 
 
 def _usual_number(entry: Entry, role: str, context: PrintContext, rng: random.Random) -> int | None:
     """A value that LLVM's assembler accepts, for roles where it is choosy."""
-    if role == "dpp_ctrl":
-        return 0x153 if context.target.is_gfx90a else rng.choice(_LEGAL_DPP)
+    if role == "dpp_ctrl" and context.target.is_gfx90a:
+        return 0x153
     if role == "dmask" and {"GATHER4", "MSAA"} & set(entry.llvm_name.split("_")):
         return 1 << rng.randrange(4)
     if role == "offset" and context.target.major < 12 and {"FLAT", "SMRD"} & entry.ts_flags:

@@ -26,12 +26,14 @@ from .sampling import DecodeFunction, Sample, TextFunction, sample
 class Learned:
     """Result of `learn`: a template an entry.
 
-    `unexplained` must be empty.  `unreachable` lists entries that LLVM never decodes to: the
-    table should not have them.
+    `unexplained` must be empty.  `partly` lists entries of which most texts are explained, with
+    one that is not: there LLVM prints something odd, or the entry's facts are wrong.
+    `unreachable` lists entries that LLVM never decodes to: the table should not have them.
     """
 
     templates: list[tuple[str, ...]] = field(default_factory=list)
     unexplained: list[tuple[Entry, list[Sample]]] = field(default_factory=list)
+    partly: list[tuple[Entry, str]] = field(default_factory=list)
     unreachable: list[Entry] = field(default_factory=list)
 
 
@@ -51,6 +53,10 @@ def learn(
         seen = list(_fields(entry, decoder, samples, context))
         shape = known.setdefault(_shape(entry), [])
         template = _explain(entry, seen, shape) if seen else None
+        if seen and template is None:
+            template, odd = _explain_most(entry, seen, shape)
+            if template is not None:
+                learned.partly.append((entry, odd))
         if not samples:
             learned.unreachable.append(entry)
         elif template is None:
@@ -130,6 +136,9 @@ _IMPLIED = ("op_sel", "op_sel_hi", "neg_lo", "neg_hi")
 
 _EXPORT = {f"src{n}": (f"src{n}:export{n}",) for n in range(4)}
 
+SUBSET = 6
+"""Texts from which a template is learned where no template explains all."""
+
 Seen = Sequence[tuple[Fields, str]]
 
 
@@ -162,6 +171,24 @@ def _explain(entry: Entry, seen: Seen, shape: list[tuple[str, ...]]) -> tuple[st
         if search.explains(template):
             return template
     return next(search.solutions(), None)
+
+
+def _explain_most(
+    entry: Entry, seen: Seen, shape: list[tuple[str, ...]]
+) -> tuple[tuple[str, ...] | None, str]:
+    """The template that explains most texts, if that is three quarters of them; and a text that
+    it does not explain."""
+    candidates = list(shape)
+    for start in range(0, len(seen) - SUBSET + 1, 2):
+        found = _explain(entry, seen[start : start + SUBSET], [])
+        if found is not None and found not in candidates:
+            candidates.append(found)
+    best, odd, most = None, "", 3 * len(seen) // 4
+    for template in candidates:
+        missed = [one for one in seen if _explain(entry, [one], [template]) != template]
+        if missed and len(seen) - len(missed) >= most:
+            best, odd, most = template, missed[0][1], len(seen) - len(missed)
+    return best, odd
 
 
 class _Search:
@@ -229,6 +256,8 @@ class _Search:
         if printed is None:
             return None, separator
         if token.rpartition(":")[2] in TRAILING:
+            if not any(at):  # one space behind the mnemonic
+                printed = tuple(text and f" {text.lstrip()}" for text in printed)
             return self._skip(at, printed), separator
         return self._skip(at, [separator + text for text in printed]), ", "
 

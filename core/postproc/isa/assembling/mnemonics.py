@@ -52,9 +52,15 @@ class Candidates:
         found = self._ordered.get(base)
         if found is None:
             made = [self._entries[number] for number in self._numbers.get(base, ())]
+            made = [entry for entry in made if not _is_shadowed(entry)]
             made.sort(key=_preference)
             found = self._ordered[base] = tuple(made)
         return found
+
+
+def _is_shadowed(entry: Entry) -> bool:
+    """Entries that LLVM decodes only where op_sel bits of absent sources are set."""
+    return "_fake16_" in entry.llvm_name
 
 
 def _preference(entry: Entry) -> tuple[int, bool, int]:

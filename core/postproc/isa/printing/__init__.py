@@ -73,7 +73,8 @@ def print_instruction(
             text += separator + printer(fields, subject)
             separator = ", "
         elif kind == "modifier" and printer is not None:
-            text += printer(fields, subject)
+            piece = printer(fields, subject)
+            text += piece if text != mnemonic or not piece else f" {piece.lstrip()}"
         elif kind == "fixed":
             text += separator + subject
             separator = ", "
