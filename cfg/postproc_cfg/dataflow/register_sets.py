@@ -104,12 +104,13 @@ class _Rows:
         start: NDArray[np.intp],
         end: NDArray[np.intp],
     ) -> None:
-        """Add start .. end-1 to each row; rows are distinct."""
-        for place in range(int((end - start).max(initial=0))):
-            inside = start + place < end
-            number = start[inside] + place
-            bit = np.uint64(1) << (number & 63).astype(np.uint64)
-            target[rows[inside], number >> 6] |= bit
+        """Add start .. end-1, less than 64 numbers, to each row; rows are distinct."""
+        count = np.maximum(end - start, 0).astype(np.uint64)
+        word, shift = start >> 6, (start & 63).astype(np.uint64)
+        mask = (np.uint64(1) << count) - np.uint64(1)
+        target[rows, word] |= mask << shift
+        over = np.flatnonzero(shift + count > 64)
+        target[rows[over], word[over] + 1] |= mask[over] >> (np.uint64(64) - shift[over])
 
 
 @final
