@@ -195,12 +195,12 @@ def test_every_name_below_a_folder_gets_its_output(
 
 
 def test_errors_are_json_where_messages_are(postproc: Run, tmp_path: Path) -> None:
-    for words in (["inspect", "missing"], [*UNDELAY, "missing", "--in-place"]):
+    for words in (["inspect", "missing.co"], [*UNDELAY, "missing.co", "--in-place"]):
         result = postproc(*words, "--log-format", "json")
         assert result.returncode == 3
         (line,) = map(json.loads, result.stderr.splitlines())
         assert line["level"] == "error"
-        assert line["event"].startswith("missing: ")
+        assert line["event"].startswith("missing.co: ")
 
 
 def _is_running(process: int) -> bool:

@@ -109,7 +109,7 @@ def process_file(job: Job, session: Session) -> FileResult:
         _process(job, session, progress)
     except Exception as caught:  # one file's failure must not end the batch; it is reported
         error = caught
-    return _result(session, progress, error)
+    return _result(job, session, progress, error)
 
 
 def lost_file(job: Job, error: Exception) -> FileResult:
@@ -164,7 +164,7 @@ def _refuse_warnings(session: Session, progress: _Progress) -> None:
         )
 
 
-def _result(session: Session, progress: _Progress, error: Exception | None) -> FileResult:
+def _result(job: Job, session: Session, progress: _Progress, error: Exception | None) -> FileResult:
     runs = progress.runs
     if error is not None:
         for run in runs:
@@ -174,7 +174,7 @@ def _result(session: Session, progress: _Progress, error: Exception | None) -> F
         output=progress.output,
         changed=any(run.changed for run in runs),
         exit_status=_exit_status(error),
-        error=None if error is None else ErrorReport(kind=type(error).__name__, message=str(error)),
+        error=None if error is None else _error_report(job, error),
         warnings=tuple(w for run in runs for w in run.warnings),
         code_objects=tuple(map(code_object_report, runs)),
         timings=_timings(progress),
@@ -193,6 +193,14 @@ def _result(session: Session, progress: _Progress, error: Exception | None) -> F
             additions[plugin] = dict(found)
     trace = "" if error is None else "".join(traceback.format_exception(error))
     return FileResult(replace(report, plugins=additions), _map(progress), trace)
+
+
+def _error_report(job: Job, error: Exception) -> ErrorReport:
+    kind = type(error).__name__
+    if isinstance(error, PostprocError):
+        return ErrorReport(kind=kind, message=str(error))
+    message = f"{readable(job.input)}: internal error: {kind}: {error}"
+    return ErrorReport(kind=kind, message=f"{message}\n  help: -v shows the traceback")
 
 
 def _exit_status(error: Exception | None) -> int:
