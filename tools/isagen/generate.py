@@ -37,7 +37,7 @@ def generate(target: Target, progress: Progress, only: str = "") -> TargetFacts:
     share_image_immediates(target, studies)
     for study in studies:
         explore_variants(target, study)
-    entries = list(_entries(target, studies, classes))
+    entries = list(_entries(target, studies, classes, progress))
     progress(f"{target.llvm.decodes / 1e6:.1f} million decodes")
     return TargetFacts(
         target.name,
@@ -50,7 +50,9 @@ def generate(target: Target, progress: Progress, only: str = "") -> TargetFacts:
     )
 
 
-def _entries(target: Target, studies: Sequence[Study], classes: ClassTable) -> Iterator[EntryFacts]:
+def _entries(
+    target: Target, studies: Sequence[Study], classes: ClassTable, progress: Progress
+) -> Iterator[EntryFacts]:
     generation = generation_of(target.processor)
     texts = target.llvm.text(np.concatenate([study.seeds[:TEXTS] for study in studies]))
     start = 0
@@ -58,6 +60,7 @@ def _entries(target: Target, studies: Sequence[Study], classes: ClassTable) -> I
         end = start + len(study.seeds[:TEXTS])
         entry = entry_facts(target, study, classes, texts[start:end])
         start = end
-        yield replace(
-            entry, canonical=canonical_bits(target, study), flow=flow_of(entry, generation)
-        )
+        canonical = canonical_bits(target, study)
+        if canonical is None:
+            progress(f"{entry.llvm}: what LLVM writes into ignored bits is unknown; 0 assumed")
+        yield replace(entry, canonical=canonical or 0, flow=flow_of(entry, generation))
