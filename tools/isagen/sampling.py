@@ -72,7 +72,7 @@ def sample(
         values = [encoding(entry, classes, context, rng, k, usual) for k in range(count)]
         if attempt and not found:
             # an earlier entry may take all encodings but those with some ignored bits set
-            values = [value | _noise(entry, rng) for value in values]
+            values = [value | noise(entry, rng) for value in values]
         codes = [value.to_bytes(SAMPLE_BYTES, "little") for value in values]
         verdicts = decode(codes)
         kept = [k for k, verdict in enumerate(verdicts) if verdict is not None]
@@ -92,12 +92,12 @@ def sample(
     return found[:count]
 
 
-def _noise(entry: Entry, rng: random.Random) -> int:
+def noise(entry: Entry, rng: random.Random) -> int:
     """Random bits in place of ignored ones."""
-    noise = 0
+    bits = 0
     for run in entry.ignored:
-        noise |= rng.getrandbits(run.length) << run.low
-    return noise & ~entry.patterns[0][0]
+        bits |= rng.getrandbits(run.length) << run.low
+    return bits & ~entry.patterns[0][0]
 
 
 def _of_entry(entry: Entry, llvm_name: str, text: str) -> bool:

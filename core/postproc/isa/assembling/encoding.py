@@ -219,4 +219,8 @@ def k_literal(entry: Entry) -> OperandSpec | None:
 
 
 def register_code(inverse: InverseClass, register: ParsedRegister) -> FieldCode | None:
-    return inverse.registers.get((register.file, register.half, register.index))
+    """The code of a register; `v1` stands for `v1.l` where the operand is a half."""
+    found = inverse.registers.get((register.file, register.half, register.index))
+    if found is None and register.width == 1 and not register.half:
+        found = inverse.registers.get((register.file, 1, register.index))
+    return found

@@ -28,7 +28,11 @@ def split_suffix(mnemonic: str) -> tuple[str, str]:
 
 @final
 class Candidates:
-    """Entries by mnemonic, without their suffixes; `aliases` are other names of mnemonics."""
+    """Entries by mnemonic, without their suffixes; `aliases` are other names of mnemonics.
+
+    Entries called `fake16` are left out: they only decode what LLVM never encodes, 16-bit
+    instructions with op_sel bits of sources that they do not have.
+    """
 
     def __init__(
         self, mnemonics: Sequence[str], entries: Sequence[Entry], aliases: Mapping[str, str]
@@ -52,23 +56,20 @@ class Candidates:
         found = self._ordered.get(base)
         if found is None:
             made = [self._entries[number] for number in self._numbers.get(base, ())]
-            made = [entry for entry in made if not _is_shadowed(entry)]
+            made = [entry for entry in made if "_fake16_" not in entry.llvm_name]
             made.sort(key=_preference)
             found = self._ordered[base] = tuple(made)
         return found
 
 
-def _is_shadowed(entry: Entry) -> bool:
-    """Entries that LLVM decodes only where op_sel bits of absent sources are set."""
-    return "_fake16_" in entry.llvm_name
-
-
-def _preference(entry: Entry) -> tuple[int, bool, int]:
+def _preference(entry: Entry) -> tuple[int, bool, bool, int]:
     """Lower is tried earlier: LLVM prefers short forms and short encodings.
 
-    GFX9 has scalar memory encodings with a second place for the offset register (`alt`).
+    GFX9 has scalar memory encodings with a second place for the offset register (`alt`), and a few
+    encodings of GFX8 (`vi`) still decode on later targets.
     """
-    return _FORMS.index(form_of(entry)), "_alt_" in entry.llvm_name, entry.base_size
+    name = entry.llvm_name
+    return _FORMS.index(form_of(entry)), "_alt_" in name, name.endswith("_vi"), entry.base_size
 
 
 def form_of(entry: Entry) -> str:
