@@ -142,10 +142,13 @@ def _source(study: Study, operand: OperandStudy, role: str) -> Json:
 
 
 def _role_by_place(operand: OperandStudy, study: Study) -> str:
-    """Roles of the scalar instructions that LLVM gives no names: by place in the encoding."""
+    """Roles in instructions that LLVM gives no names: by place in the encoding."""
     instruction = study.described
     index = operand.index
     first = operand.bits[0] if operand.bits else -1
+    if "VINTRP" in ts_flag_names(instruction.ts_flags):
+        tied = instruction.operands[index].tied >= 0
+        return {18: "vdst_in" if tied else "vdst", 0: "src0", 8: "attrchan", 10: "attr"}[first]
     if first == 16:
         return "sdst_in" if instruction.operands[index].tied >= 0 else "sdst"
     if first == 0:
