@@ -54,6 +54,13 @@ def test_integer_wmma_at_a_distance_is_preserved(body: str, hotswap: Hotswap) ->
          "v_wmma_i32_16x16x64_iu8 at 0x28 depends on it after 8 slots"),
         (f"{IU8}\ns_cbranch_scc0 .Lnear\n{nops(8)}.Lnear:\nv_mov_b32_e32 v16, 0",
          "v_mov_b32_e32 at 0x2c depends on it after 0 slots"),
+        (f"{IU8}\n{nops(8)}v_swmmac_i32_16x16x128_iu8 v[40:47], v[50:57], v[60:75], v[16:17]",
+         "v_swmmac_i32_16x16x128_iu8 at 0x28 depends on it after 8 slots"),
+        (f"{IU8}\nv_wmma_scale_f32_16x16x128_f8f6f4 v[40:47], v[80:95], v[60:75], "
+         "v[40:47], v30, v16",
+         "v_wmma_scale_f32_16x16x128_f8f6f4 at 0x8 depends on it after 0 slots"),
+        (f"{IU8}\nv_movrels_b32_e32 v60, v50",
+         "v_movrels_b32_e32 at 0x8 may depend on it after 0 slots"),
         (f"{IU8}\ns_set_pc_i64 s[30:31]",
          "s_set_pc_i64 at 0x8 ends what can be seen after 0 slots"),
         (f"{IU8}\ns_nop 7\ns_nop 7\nv_mov_b32_e32 v16, 0",

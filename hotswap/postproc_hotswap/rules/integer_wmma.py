@@ -7,7 +7,8 @@ leaves 8 slots anyway (`post-RA-hazard-rec`, measured).
 
 Dependent are
   1. a vector instruction that reads or writes D, or writes A or B (the index of SWMMAC as well),
-  2. a matrix instruction that reads D as A or B.  As C it needs no distance.
+  2. a matrix instruction that reads D as A, B, scale or index.  As C it needs no distance,
+  3. a vector instruction whose registers M0 selects (`v_movrel*`): it may be either.
 A slot is a vector instruction that is no matrix instruction.  Registers are compared modulo 256:
 the bank mode is not known here, and equal low bits count as the same register.
 """
@@ -34,6 +35,7 @@ _MATRIX_SLOTS: Final = 9
 """LLVM 22.1.8, number of v_nop that the hazard recognizer inserts for v_wmma_i32_16x16x64_iu8."""
 
 _BANK: Final = 256
+_SELECTED_BY_M0: Final = "v_movrel"
 
 
 @final
@@ -89,6 +91,8 @@ def _step(text: Text, at: int, slots: int, producer: _Producer) -> list[tuple[in
     if flags & Flag.VALU:
         matrix = bool(flags & Flag.MATRIX)
         needed = _MATRIX_SLOTS if matrix else _VECTOR_SLOTS
+        if slots < needed and instruction.mnemonic.startswith(_SELECTED_BY_M0):
+            return Refusal(f"{place} may depend on it after {slots} slots")
         if slots < needed and _depends(instruction, producer, matrix):
             return Refusal(f"{place} depends on it after {slots} slots")
         slots += not matrix
@@ -106,10 +110,17 @@ def _step(text: Text, at: int, slots: int, producer: _Producer) -> list[tuple[in
 
 def _depends(instruction: Instruction, producer: _Producer, matrix: bool) -> bool:
     if matrix:
-        return bool(_registers(instruction, ("src0", "src1")) & producer.result)
+        return bool(_registers(instruction, _read_at_once(instruction)) & producer.result)
     written = _vector(instruction.defs)
     read = _vector(instruction.uses)
     return bool(written & (producer.result | producer.inputs) or read & producer.result)
+
+
+def _read_at_once(instruction: Instruction) -> tuple[str, ...]:
+    """Operands of a matrix instruction that are read before C is: src2 is C of a WMMA, and the
+    index of a SWMMAC, whose C is tied to D."""
+    index = ("src2",) if instruction.mnemonic.startswith("v_swmmac") else ()
+    return ("src0", "src1", "scale_src0", "scale_src1", *index)
 
 
 def _vector(names: tuple[str, ...]) -> frozenset[int]:
