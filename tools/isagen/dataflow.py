@@ -16,7 +16,8 @@ follows from them and from the encoding, and what LLVM's MC layer does not model
             "dpp"          also lanes that DPP masks or bound_ctrl disable
             "sdwa"         also, with dst_unused = UNUSED_PRESERVE (2), the bytes that dst_sel does
                            not name
-            "low16", "high16"  the other half; "half": the half that the register code does not name
+            "low16", "high16"  the other half (op_sel may turn "low16" round); "half": the half that
+                           the register code does not name
             "lane"         all lanes but one
             "conditional"  the def may not happen at all (`s_cmov`)
             "indexed"      the register written is this one plus M0 or an index register
@@ -74,9 +75,16 @@ _INDEXED_DEF = re.compile(r"v_movreld|v_movrelsd|v_swaprel|s_movreld")
 _INDEXED_USE = re.compile(r"v_movrels|v_swaprel|s_movrels")
 
 _NARROW_RESULT = re.compile(
-    r"v_(?!cmp|pk_|dot|interp_p1|mad_mix|fma_mix|permlane|swap|cvt_scale|cvt_sr|cvt_pk)"
+    r"(s_(?!load|buffer|cvt_pk)|v_(?!cmp|pk_|dot|interp_p1|mad_mix|fma_mix|permlane|swap|cvt_scale|cvt_sr|cvt_pk|m?q?sad))"
     r"[a-z0-9_]*?_(f16|u16|i16|b16|bf16)(_|$)"
 )
+_D16_LOADS = frozenset(
+    {"DS", "FLAT", "GLOBAL", "SCRATCH", "VFLAT", "VGLOBAL", "VSCRATCH"}
+    | {"MUBUF", "MTBUF", "VBUFFER"}
+)
+_D16_LOAD = re.compile(r"_d16(?!.*_xy(zw)?$)")
+"""With an even number of halves they write whole registers."""
+
 _WIDE_RESULT = re.compile(r"_(f32|u32|i32|b32|f64|b64|u64|i64)_[a-z0-9]*16")
 """A result type before the 16-bit source type, as in `v_cvt_f32_f16`."""
 
@@ -144,6 +152,8 @@ def _partial(entry: EntryFacts, operand: OperandFacts, generation: int) -> Itera
     if _INDEXED_DEF.match(mnemonic):
         yield "indexed"
     if not _is_vector(operand):
+        if mnemonic.startswith("s_") and _written_half(entry, generation):
+            yield "low16"
         return
     if mnemonic.startswith("v_writelane"):
         yield "lane"
@@ -166,17 +176,15 @@ def _is_vector(operand: OperandFacts) -> bool:
 def _written_half(entry: EntryFacts, generation: int) -> str:
     """Of instructions that write 16 of 32 bits and say so in no operand.
 
-    16-bit arithmetic clears the upper half up to GFX9 (ISA manuals, "16-bit instructions") and
-    leaves it from GFX10 on; loads and conversions called `d16`, `mixlo` and `mixhi` always leave
-    the other half.
+    16-bit arithmetic clears the upper half up to GFX9, but where op_sel chooses the half, and
+    leaves it from GFX10 on (LLVM's `zeroesHigh16BitsOfDest`); loads and conversions called `d16`,
+    `mixlo` and `mixhi` always leave the other half.  Of scalar 16-bit arithmetic we do not know.
     """
     mnemonic = entry.mnemonic
     if "_d16_hi" in mnemonic or "mixhi" in mnemonic:
         return "high16"
-    load = {"DS", "FLAT", "GLOBAL", "SCRATCH", "VFLAT", "VGLOBAL", "VSCRATCH", "MUBUF", "VBUFFER"}
-    if "mixlo" in mnemonic or (
-        "_d16" in mnemonic and "_d16_x" not in mnemonic and entry.format in load
-    ):
+    if "mixlo" in mnemonic or (entry.format in _D16_LOADS and _D16_LOAD.search(mnemonic)):
         return "low16"
     narrow = _NARROW_RESULT.match(mnemonic) and not _WIDE_RESULT.search(mnemonic)
-    return "low16" if narrow and generation >= 10 else ""
+    kept = generation >= 10 or "VOP3_OPSEL" in entry.ts_flags
+    return "low16" if narrow and kept else ""
