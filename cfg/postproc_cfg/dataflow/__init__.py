@@ -26,6 +26,7 @@ from postproc_cfg.dataflow.reaching import OUTSIDE, ReachingDefinitions, reachin
 from postproc_cfg.dataflow.register_sets import RegisterSets, register_sets
 from postproc_cfg.dataflow.registers import RegisterNumbers, register_numbers
 from postproc_cfg.dataflow.solver import Solution, solve
+from postproc_cfg.dataflow.summaries import Program, Summaries, summarize, with_calls
 
 __all__ = [
     "OUTSIDE",
@@ -40,11 +41,13 @@ __all__ = [
     "LatticeSolution",
     "Liveness",
     "MustFacts",
+    "Program",
     "ReachingDefinitions",
     "RegisterNumbers",
     "RegisterSets",
     "SetLattice",
     "Solution",
+    "Summaries",
     "bank_modes",
     "exec_is_full",
     "happened_on_every_path",
@@ -57,4 +60,6 @@ __all__ = [
     "register_sets",
     "solve",
     "solve_lattice",
+    "summarize",
+    "with_calls",
 ]

@@ -17,16 +17,24 @@ from postproc_cfg.graph.dominators import (
     dominators,
     postdominators,
 )
+from postproc_cfg.graph.loop_service import LoopService, ReentryError
 from postproc_cfg.graph.order import DepthFirst, depth_first, reverse_postorder
+from postproc_cfg.graph.tags import BlockFlag, GraphFlag, LoopTags, SecondaryFlag
 
 __all__ = [
     "ROOT",
     "UNREACHABLE",
+    "BlockFlag",
     "Cycle",
     "CycleForest",
     "DepthFirst",
     "DominatorTree",
     "Graph",
+    "GraphFlag",
+    "LoopService",
+    "LoopTags",
+    "ReentryError",
+    "SecondaryFlag",
     "depth_first",
     "dominators",
     "find_cycles",

@@ -92,7 +92,7 @@ def rows(values: list[int]) -> NDArray[np.uint64]:
     return from_integers(values, 1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(programs(), st.data())
 def test_a_register_is_live_iff_a_path_reads_it_before_it_is_killed(
     program: Program, data: st.DataObject
@@ -142,7 +142,7 @@ def leaving(program: Program, instruction: int) -> set[int]:
     return seen & set(program.graph.sinks.tolist())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(programs(), st.data())
 def test_a_definition_reaches_iff_a_path_from_it_does_not_kill_it(
     program: Program, data: st.DataObject
@@ -174,7 +174,7 @@ def test_a_definition_reaches_iff_a_path_from_it_does_not_kill_it(
             assert found.before(i, register) == tuple(sorted(reached[i]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(programs(), st.data())
 def test_a_fact_holds_iff_every_path_establishes_it_and_none_loses_it_again(
     program: Program, data: st.DataObject
@@ -202,7 +202,7 @@ def test_a_fact_holds_iff_every_path_establishes_it_and_none_loses_it_again(
     assert quick[reached].tolist() == expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(programs(), st.data())
 def test_a_bit_of_the_bank_mode_is_known_iff_all_paths_agree_on_it(
     program: Program, data: st.DataObject

@@ -64,7 +64,7 @@ def explore(
     return states
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 @pytest.mark.parametrize("meet", ["may", "must"])
@@ -127,7 +127,7 @@ Effect = tuple[str, int]
 Flat = int | Extreme
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 @pytest.mark.parametrize("direction", ["forward", "backward"])
 def test_flat_lattices_equal_the_join_over_all_paths(direction: str, data: st.DataObject) -> None:
