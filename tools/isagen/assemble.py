@@ -141,19 +141,22 @@ def _source(study: Study, operand: OperandStudy, role: str) -> Json:
     return {"bits": bit_runs(operand.bits), "cls": operand.operand_class, "w": operand.width}
 
 
+_PLACES_VINTRP = {18: "vdst", 0: "src0", 10: "attr", 8: "attrchan"}
+
+
 def _role_by_place(operand: OperandStudy, study: Study) -> str:
-    """Roles in instructions that LLVM gives no names: by place in the encoding."""
+    """Roles in formats that LLVM gives no names (scalar ones and VINTRP): by place."""
     instruction = study.described
-    index = operand.index
+    flags = ts_flag_names(instruction.ts_flags)
     first = operand.bits[0] if operand.bits else -1
-    if "VINTRP" in ts_flag_names(instruction.ts_flags):
-        tied = instruction.operands[index].tied >= 0
-        return {18: "vdst_in" if tied else "vdst", 0: "src0", 8: "attrchan", 10: "attr"}[first]
+    tied = "_in" if instruction.operands[operand.index].tied >= 0 else ""
+    if "VINTRP" in flags and first in _PLACES_VINTRP:
+        return _PLACES_VINTRP[first] + tied
     if first == 16:
-        return "sdst_in" if instruction.operands[index].tied >= 0 else "sdst"
+        return "sdst" + tied
     if first == 0:
-        return "simm16" if "SOPP" in ts_flag_names(instruction.ts_flags) else "src0"
-    return "src1" if first == 8 else f"?{index}"
+        return "simm16" if "SOPP" in flags else "src0"
+    return "src1" if first == 8 else f"?{operand.index}"
 
 
 def _literals(study: Study, classes: ClassTable) -> tuple[int, ...]:

@@ -219,6 +219,8 @@ def describe_operands(study: Study, flips: Flips) -> None:
         ).any()
         known = {bit: weight for bit, weight in weights.items() if weight is not None}
         bits = sorted(known, key=lambda b: (known[b], b)) + sorted(weights.keys() - known.keys())
+        if is_register and max(bits, default=0) - min(bits, default=0) == len(bits) - 1:
+            bits.sort()  # one run; where constants hide the weights, their order is by chance
         study.operands.append(OperandStudy(index, not is_register, bits, weights))
         claimed.update(bits)
     study.ignored = [b for b in study.ignored if b not in claimed]

@@ -122,7 +122,7 @@ FLAG_RULES: dict[str, FlagRule] = {
     "DS": FlagRule(_named(r"ds_(read|write|load|store)"), _named("ds_", "lds_")),
     "SPILL": _same(_never),
     "LDSDIR": _same(_named(r"(ds|lds)_(direct|param)_load")),
-    "VINTERP": _same(_named(r"v_interp_p(10|2)_.*f32", r"v_interp_p(10|2)_(rtz_)?f16")),
+    "VINTERP": _same(lambda e: _named("v_interp_p")(e) and _opcode("_gfx1[12]")(e)),
     "VOPD3": _same(_opcode(r"^V_DUAL.*_e96_")),
     "VM_CNT": FlagRule(_named(r"(buffer|global|tbuffer|scratch)_load_(?!lds|async)"), _MEMORY),
     "EXP_CNT": FlagRule(
