@@ -37,6 +37,7 @@ from postproc.codeobject import TextPosition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from postproc.codeobject import Section
     from postproc.isa import Decoded, Instruction
     from postproc.passes import ObjectView
 
@@ -135,7 +136,8 @@ def text_flow(view: ObjectView) -> TextFlow:
     link_is_computed = any(_computes_link(view.decoded(section)) for section in sections)
     for section in sections:
         decoded = view.decoded(section)
-        arrivals[section.index].extend(_direct_targets(decoded).tolist())
+        for target in _direct_targets(view, section):
+            arrivals[target.section].append(target.offset)
         for offset, goal in _computed(decoded, link_is_computed):
             position = TextPosition(section.index, offset)
             if goal is not None and 0 <= goal < section.size:
@@ -170,12 +172,19 @@ def _words(decoded: Decoded, indices: NDArray[np.intp]) -> NDArray[np.uint32]:
     return text[decoded.offset[indices] // 4]
 
 
-def _direct_targets(decoded: Decoded) -> NDArray[np.int64]:
-    """Offsets that direct branches and calls go to, those outside the section left out."""
+def _direct_targets(view: ObjectView, section: Section) -> Iterable[TextPosition]:
+    """Where direct branches and calls of `section` go, also in other executable sections."""
+    decoded = view.decoded(section)
     indices = decoded.where(decoded.isa.match(*_DIRECT))
     distance = (_words(decoded, indices) & np.uint32(0xFFFF)).astype(np.uint16).view(np.int16)
     targets = decoded.offset[indices].astype(np.int64) + 4 + 4 * distance.astype(np.int64)
-    return targets[(targets >= 0) & (targets < len(decoded.code))]
+    inside = (targets >= 0) & (targets < len(decoded.code))
+    for offset in np.unique(targets[inside]).tolist():
+        yield TextPosition(section.index, offset)
+    for offset in np.unique(targets[np.logical_not(inside)]).tolist():
+        elsewhere = view.code_object.position_of(section.address + offset)
+        if elsewhere is not None:
+            yield elsewhere
 
 
 def _computes_link(decoded: Decoded) -> bool:

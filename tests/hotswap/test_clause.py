@@ -132,6 +132,12 @@ NOT_FOLLOWING = "its members do not follow in one straight line"
             id="long branch through the link register",
         ),
         pytest.param(
+            f'{LOAD}\n.Lhere:\ns_clause 0x0\n{LOAD}\ns_endpgm\n'
+            '.section .elsewhere,"ax",@progbits\ns_branch .Lhere\n.text',
+            "it may hold the first vector memory operation",
+            id="entered from another section",
+        ),
+        pytest.param(
             f"{LOAD}\ns_clause 0x0\n{LOAD}\ns_rfe_i64 s[30:31]",
             "a computed transfer of control has unknown targets",
             id="return from an exception",

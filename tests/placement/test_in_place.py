@@ -16,6 +16,7 @@ The kernel is `k_wmma_k128` of gfx1250_O3.co, with these instructions (section o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -205,3 +206,29 @@ def test_bytes_that_a_relocation_fills_in_are_not_rewritten(name: str) -> None:
         assert isinstance(refusal, Refusal)
         assert refusal.reason == f"a relocation fills in bytes at 0x{offset:x}, inside the window"
     assert len(table)
+
+
+ELSEWHERE = '.section .elsewhere,"ax",@progbits\n{}\n.text'
+"""Code in an executable section of its own."""
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("s_nop 1\n.Linside:\ns_nop 2\ns_endpgm\n" + ELSEWHERE.format("s_branch .Linside"),
+         "control may enter the window at 0x4"),
+        ("s_nop 1\ns_nop 2\ns_endpgm\n" + ELSEWHERE.format("s_set_pc_i64 s[4:5]"),
+         "control may enter the window: a computed branch has unknown targets"),
+        ("s_nop 1\ns_nop 2\ns_get_pc_i64 s[30:31]\ns_set_pc_i64 s[30:31]",
+         "control may enter the window: a computed branch has unknown targets"),
+        ("s_nop 1\ns_nop 2\ns_set_pc_i64 s[30:31]", None),
+    ],
+    ids=["branch", "computed branch", "link register as a pointer", "return"],
+)  # fmt: skip
+def test_control_may_come_from_any_section(
+    body: str, reason: str | None, assembled: Callable[[str, str], CodeObject]
+) -> None:
+    code_object = assembled("gfx1250", body)
+    kernel = code_object.kernels[0]
+    result = placed(view_of(code_object), edit(kernel.section_index, 0, 8, "s_nop 3"))
+    assert (result.reason if isinstance(result, Refusal) else None) == reason

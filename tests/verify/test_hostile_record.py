@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -135,3 +136,18 @@ def test_a_window_holds_nothing_but_code(original: CodeObject) -> None:
 def test_bytes_are_given_by_pairs_of_digits(digits: str) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.json.decode(f'{{"kind":"bytes","hex":"{digits}"}}', type=NewBytes)
+
+
+def test_a_branch_from_another_section_into_a_window(
+    assembled: Callable[[str, str], CodeObject],
+) -> None:
+    code_object = assembled(
+        "gfx1250",
+        "s_nop 1\n.Linside:\ns_nop 2\ns_endpgm\n"
+        '.section .elsewhere,"ax",@progbits\ns_branch .Linside\n.text',
+    )
+    section = text_of(code_object)
+    assert section.index == code_object.kernels[0].section_index
+    merged = window(section.index, 0, 8, NewBytes(NOP.hex() * 2))
+    with pytest.raises(VerificationError, match="goes to rewritten code"):
+        check(code_object, 0, NOP * 2, merged)

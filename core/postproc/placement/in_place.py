@@ -173,10 +173,10 @@ def _cut(view: ObjectView, section: Section, merged: MergedEdit, layout: _Layout
     entered = sorted(inside & ingress_offsets(view, section))
     if entered:
         return Refusal(f"control may enter the window at 0x{entered[0]:x}")
-    unresolved = unresolved_transfer(view, section)
+    unresolved = unresolved_transfer(view)
     if unresolved is not None:
         return Refusal(
             "control may enter the window: a computed branch has unknown targets",
-            (f"branch at 0x{unresolved:x}",),
+            (f"branch at 0x{unresolved.offset:x} of section {unresolved.section}",),
         )
     return None

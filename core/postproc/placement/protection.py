@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,11 +53,14 @@ PC_RELATIVE = (
 
 _COMPUTED_BRANCHES = ("s_setpc_b64", "s_set_pc_i64", "s_add_pc_i64", "s_rfe_*")
 
+_READS_PC = ("s_getpc_b64", "s_get_pc_i64")
+
 _CALLS = ("s_call_b64", "s_call_i64", "s_swappc_b64", "s_swap_pc_i64")
 """After these, control comes back to the next instruction."""
 
 _RETURN_REGISTERS = ("s30", "s31")
-"""The link pair of the AMDGPU calling convention (AMDGPUUsage, "Non-Kernel Functions")."""
+"""The link pair of the AMDGPU calling convention (AMDGPUUsage, "Non-Kernel Functions").  A jump to
+it returns behind a call, unless the object computes an address from the program counter in it."""
 
 
 RELOCATED_BYTES = {
@@ -114,9 +117,10 @@ def ingress_offsets(view: ObjectView, section: Section) -> frozenset[int]:
     return view.analysis(_ingress).get(section.index, frozenset())
 
 
-def unresolved_transfer(view: ObjectView, section: Section) -> int | None:
-    """The offset of a computed branch of `section` of which nobody proved the targets, if any."""
-    return view.analysis(_unresolved).get(section.index)
+def unresolved_transfer(view: ObjectView) -> TextPosition | None:
+    """The first computed branch of which nobody proved the targets, if any: it may go anywhere,
+    also into another section."""
+    return view.analysis(_unresolved)
 
 
 def _ingress(view: ObjectView) -> dict[int, frozenset[int]]:
@@ -127,20 +131,30 @@ def _ingress(view: ObjectView) -> dict[int, frozenset[int]]:
         for target in fact.targets:
             found.setdefault(target.section, set()).add(target.offset)
     for section in view.code_object.executable_sections:
-        found[section.index].update(_branch_targets(view, section))
+        for target in _branch_targets(view, section):
+            found[target.section].add(target.offset)
         for call in _matching(view, section, _CALLS):
             found[section.index].add(call.offset + call.size)
     return {index: frozenset(offsets) for index, offsets in found.items()}
 
 
-def _branch_targets(view: ObjectView, section: Section) -> list[int]:
-    """Vectorised over all direct transfers: simm16, in dwords from the next instruction."""
+def _branch_targets(view: ObjectView, section: Section) -> Iterator[TextPosition]:
+    """Where direct transfers go, also in other executable sections.
+
+    Vectorised over all of them: simm16, in dwords from the next instruction.
+    """
     decoded = view.decoded(section)
     words = np.frombuffer(decoded.code, "<u4", len(decoded.code) // 4)
     starts = decoded.offset[decoded.where(view.isa.match(*DIRECT_TRANSFERS))].astype(np.int64)
     distance = words[starts // 4].astype(np.uint16).view(np.int16)
-    targets: list[int] = np.unique(starts + 4 + 4 * distance.astype(np.int64)).tolist()
-    return targets
+    targets = np.unique(starts + 4 + 4 * distance.astype(np.int64))
+    inside = (targets >= 0) & (targets < section.size)
+    for offset in targets[inside].tolist():
+        yield TextPosition(section.index, offset)
+    for offset in targets[~inside].tolist():
+        elsewhere = view.code_object.position_of(section.address + offset)
+        if elsewhere is not None:
+            yield elsewhere
 
 
 def _matching(view: ObjectView, section: Section, patterns: Sequence[str]) -> list[Instruction]:
@@ -148,15 +162,22 @@ def _matching(view: ObjectView, section: Section, patterns: Sequence[str]) -> li
     return [decoded[int(index)] for index in decoded.where(view.isa.match(*patterns))]
 
 
-def _unresolved(view: ObjectView) -> dict[int, int]:
+def _unresolved(view: ObjectView) -> TextPosition | None:
     known = {fact.position for fact in view.facts}
-    found: dict[int, int] = {}
-    for section in view.code_object.executable_sections:
+    sections = view.code_object.executable_sections
+    link = set(_RETURN_REGISTERS)
+    link_is_computed = any(
+        link & set(read.defs)
+        for section in sections
+        for read in _matching(view, section, _READS_PC)
+    )
+    for section in sections:
         for branch in _matching(view, section, _COMPUTED_BRANCHES):
-            returns = set(_RETURN_REGISTERS) <= set(branch.uses)
-            if not returns and TextPosition(section.index, branch.offset) not in known:
-                found.setdefault(section.index, branch.offset)
-    return found
+            returns = link <= set(branch.uses) and not link_is_computed
+            position = TextPosition(section.index, branch.offset)
+            if not returns and position not in known:
+                return position
+    return None
 
 
 def interior(view: ObjectView, section: Section, window: TextRange) -> tuple[int, ...]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from postproc.codeobject import CodeObject
 from postproc.errors import MalformedInput, VerificationError
 from postproc.verify.claims import check_claims
-from postproc.verify.flow import check_flow
+from postproc.verify.flow import check_flow, transfers_between_sections
 from postproc.verify.image import check_image
 from postproc.verify.record import Record, record_of
 from postproc.verify.resources import check_resources
@@ -51,9 +51,10 @@ def verify(original: CodeObject, produced: bytes, record: Record, isa: Isa) -> C
         for section in original.executable_sections
         if section.index in touched
     }
+    strays = transfers_between_sections(original, isa)
     for text_map in maps.values():
         check_text(text_map, isa)
-        check_flow(text_map, original, isa)
+        check_flow(text_map, original, isa, strays)
     check_claims(original, result, record, maps)
     check_resources(original, result)
     return result

@@ -11,19 +11,25 @@ from postproc.verify.record import Kept, WindowRecord
 from postproc.verify.text import TextMap
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
-    from postproc.codeobject import CodeObject
+    from postproc.codeobject import CodeObject, TextPosition
     from postproc.isa import Decoded, Isa
 
-__all__ = ["check_flow"]
+__all__ = ["check_flow", "transfers_between_sections"]
 
 _WITH_TARGET = ("s_branch*", "s_cbranch_*", "s_call_*", "s_subvector_loop_*")
 """Direct transfers; all are SOPP or SOPK, with the distance in the low half of their one dword."""
 
 
-def check_flow(text: TextMap, original: CodeObject, isa: Isa) -> None:
+def check_flow(
+    text: TextMap, original: CodeObject, isa: Isa, strays: Sequence[tuple[str, TextPosition]] = ()
+) -> None:
     """Raise VerificationError for an entry or a branch that lands wrongly.
+
+    `strays` are what `transfers_between_sections` finds in the whole object.
 
     Only transfers that lie in a window or lead into one are looked at one by one: all others have
     the bytes, the place and the target that they had.
@@ -39,12 +45,31 @@ def check_flow(text: TextMap, original: CodeObject, isa: Isa) -> None:
         old_offsets[concerned].tolist(), old_targets[concerned].tolist(), strict=True
     ):
         _check_branch(text, offset, target, after)
+    for place, target in strays:
+        inside = target.section == text.section.index and text.window_at(target.offset) is not None
+        if inside and text.new_offset(target.offset) != target.offset:
+            raise text.fail(f"a branch in {place} goes to rewritten code", target.offset)
     concerned = text.in_windows(new_offsets) | text.in_windows(new_targets)
     for offset, target in zip(
         new_offsets[concerned].tolist(), new_targets[concerned].tolist(), strict=True
     ):
         if 0 <= target < len(text.new_code) and not text.begins_in_output(target):
             raise text.fail("a branch goes into an instruction", offset, f"0x{target:x}")
+
+
+def transfers_between_sections(original: CodeObject, isa: Isa) -> list[tuple[str, TextPosition]]:
+    """(section, target in another one) of the direct transfers that leave their section."""
+    found = []
+    sections = original.executable_sections
+    for section in sections if len(sections) > 1 else ():
+        code = original.code(section)
+        decoded = isa.decode(code, original.symbol_offsets(section))
+        targets = _branches(decoded, code, isa)[1]
+        for target in targets[(targets < 0) | (targets >= section.size)].tolist():
+            position = original.position_of(section.address + target)
+            if position is not None:
+                found.append((section.name, position))
+    return found
 
 
 def _check_entry(text: TextMap, offset: int, name: str) -> None:
