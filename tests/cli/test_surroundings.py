@@ -108,6 +108,16 @@ def test_names_need_not_be_utf8(postproc: Run, source: Path, tmp_path: Path) -> 
     assert postproc("disasm", odd).returncode == 0
 
 
+def test_names_cannot_command_the_terminal(postproc: Run, source: Path, tmp_path: Path) -> None:
+    odd = tmp_path / "a\n\x1b[2J.co"
+    odd.write_bytes(source.read_bytes())
+    result = postproc(*UNDELAY, odd, "--dry-run")
+    assert result.returncode == 0
+    assert "a\\n\\x1b[2J.co: " in result.stdout
+    odd.write_bytes(b"nothing")
+    assert "a\\n\\x1b[2J.co" in postproc(*UNDELAY, odd, "--dry-run").stderr
+
+
 def test_a_folder_that_cannot_be_listed_is_not_passed_over(
     postproc: Run, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

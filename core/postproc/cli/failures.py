@@ -9,10 +9,14 @@ from collections.abc import Callable, Iterable
 
 from postproc import log
 from postproc.errors import PostprocError
+from postproc.paths import printable
 
 __all__ = ["reported", "say", "worst"]
 
 INTERNAL_ERROR = 1
+
+_LAYOUT = "\n\t"
+"""Control characters that messages use themselves."""
 
 _GRAVITY = (1, 5, 4, 3, 2)
 """Exit statuses from worst to mildest."""
@@ -47,4 +51,4 @@ def say(message: str) -> None:
     if log.is_json():
         log.logger().error(message)
         return
-    print(f"postproc: error: {message}", file=sys.stderr)
+    print(f"postproc: error: {printable(message, keep=_LAYOUT)}", file=sys.stderr)
