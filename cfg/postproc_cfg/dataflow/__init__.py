@@ -20,6 +20,7 @@ from postproc_cfg.dataflow.lattice import (
     solve_lattice,
 )
 from postproc_cfg.dataflow.liveness import Liveness, killed_registers, liveness
+from postproc_cfg.dataflow.low_halves import LowHalves, low_halves
 from postproc_cfg.dataflow.must import MustFacts, happened_on_every_path, must_facts
 from postproc_cfg.dataflow.ranges import BlockRanges, InstructionFlow
 from postproc_cfg.dataflow.reaching import OUTSIDE, ReachingDefinitions, reaching_definitions
@@ -40,6 +41,7 @@ __all__ = [
     "Lattice",
     "LatticeSolution",
     "Liveness",
+    "LowHalves",
     "MustFacts",
     "Program",
     "ReachingDefinitions",
@@ -53,6 +55,7 @@ __all__ = [
     "happened_on_every_path",
     "killed_registers",
     "liveness",
+    "low_halves",
     "mode_effects",
     "must_facts",
     "reaching_definitions",
