@@ -213,7 +213,7 @@ class Plugins:
     def _available(self) -> Mapping[str, importlib.metadata.EntryPoint]:
         if self._entry_points is None:
             found: dict[str, importlib.metadata.EntryPoint] = {}
-            for entry in importlib.metadata.entry_points(group=PROJECT):
+            for entry in _installed():
                 known = found.setdefault(entry.name, entry)
                 if known.value != entry.value:
                     raise ConfigError(
@@ -387,6 +387,18 @@ def offset_in_flight(error: BaseException) -> int | None:
     return None
 
 
+def _installed() -> importlib.metadata.EntryPoints:
+    """All entry points of the group.  ConfigError: some distribution's metadata are damaged."""
+    try:
+        return importlib.metadata.entry_points(group=PROJECT)
+    except Exception as error:  # the library reads every distribution there is, and checks none
+        raise ConfigError(
+            "the list of installed plugins cannot be read",
+            why=_in_words(error),
+            hint="the entry_points.txt or METADATA of an installed distribution are damaged",
+        ) from error
+
+
 def _source(entry: importlib.metadata.EntryPoint) -> str:
     dist = entry.dist
     where = "" if dist is None else f" of {dist.metadata['Name']} {dist.version}"
@@ -394,4 +406,4 @@ def _source(entry: importlib.metadata.EntryPoint) -> str:
 
 
 def _version(entry: importlib.metadata.EntryPoint) -> str:
-    return "" if entry.dist is None else entry.dist.version
+    return "" if entry.dist is None else entry.dist.version or ""  # METADATA may be missing

@@ -225,3 +225,17 @@ def test_a_subcommand_may_come_from_a_module_and_its_failure_is_the_plugins(
     assert main(["-p", "commanding", "flop", "-p", "2"]) == 0
     assert main(["-p", "commanding", "flop", "-p", "0"]) == 1
     assert "plugin commanding, hook postproc_cli, flop: raised" in capsys.readouterr().err
+
+
+def test_damaged_metadata_of_any_distribution_are_a_configuration_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from postproc.errors import ConfigError
+
+    folder = tmp_path / "odd-1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1\n")
+    (folder / "entry_points.txt").write_text("[postproc]\nno assignment\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        Plugins.load_selected(Selection(wanted=("absent",)))
