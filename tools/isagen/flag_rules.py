@@ -158,7 +158,7 @@ FLAG_RULES: dict[str, FlagRule] = {
         _named(r"(buffer|global|flat)_atomic_add_f(32|64)"),
         _named(r".*(_f16|_f32|_f64|bf16|fcmpswap|fmin|fmax|num|_flt)"),
     ),
-    "MAI": _same(_named(r"v_(mfma|smfmac|accvgpr_(read|write))")),
+    "MAI": _same(_named(r"v_(mfma(?!_ld)|smfmac|accvgpr_(read|write))")),
     "DOT": FlagRule(
         lambda e: _named(r"v_dot\d_")(e) and not _opcode("dpp")(e), _named(r"v_(dot|dual_dot)")
     ),
