@@ -296,6 +296,14 @@ def test_a_block_entered_from_unknown_places_knows_nothing() -> None:
     assert [modes.mode(0), modes.mode(1)] == [0, None]
 
 
+def test_what_happened_in_the_block_laid_out_before_says_nothing_of_a_block() -> None:
+    # 0 -> 1, 0 -> 2, 2 -> 3;  it happens in 1 only, the block before 2
+    graph = Graph.from_edges(4, [(0, 1), (0, 2), (2, 3)])
+    happens = np.array([False, True, False, False])
+    found = happened_on_every_path(graph, BlockRanges.adjacent([0, 1, 2, 3], 4), happens)
+    assert not found.any()
+
+
 def test_facts_may_hold_at_entry_and_nothing_need_ever_happen() -> None:
     facts = must_facts(
         LINE, line(1), rows([0]), rows([0]), at_entry=pack(np.array([[False, True]]))[0]

@@ -120,6 +120,11 @@ def test_a_call_to_an_unknown_place_reads_everything() -> None:
     assert effects(one_call(())) == ((1 << 64) - 1, 0)
 
 
+def test_callees_of_callees_are_summarized_first() -> None:
+    through = replace(one_call((2,)), calls={0: (2,), 2: (1,)})
+    assert effects(through) == (0b001, 0b110)
+
+
 def test_the_link_register_that_a_call_writes_is_not_live_before_it() -> None:
     program = one_call((1,))
     linked = replace(program, kills=from_integers([0b001, 0b010, 0b110], 1))
