@@ -191,6 +191,8 @@ class TableFile:
         header = msgspec.msgpack.decode(content[start : start + size])
         self.processor: str = header["processor"]
         self.llvm_version: str = header["llvm"]
+        self.digest: str = header["digest"]
+        """SHA-256 of the frames before compression, in hex."""
         self._parts: dict[str, Any] = header["parts"]
         self._frames = memoryview(content)[start + size :]
 
