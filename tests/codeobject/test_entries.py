@@ -217,3 +217,17 @@ def test_corpus_is_what_its_sources_give(corpus: Path) -> None:
     command = ["python3", str(corpus / "rebuild.py"), "--check"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_a_branch_that_is_not_linked_yet_goes_where_its_relocation_says(
+    llvm: Callable[..., str], tmp_path: Path
+) -> None:
+    """A local label of another section: the relocation names that section and an offset in it."""
+    source, built = tmp_path / "branch.s", tmp_path / "branch.o"
+    source.write_text(
+        's_nop 0\ns_nop 0\n.Lhere:\ns_endpgm\n.section .elsewhere,"ax",@progbits\ns_branch .Lhere\n'
+    )
+    options = ("-triple=amdgcn-amd-amdhsa", "-mcpu=gfx1250", "-filetype=obj")
+    llvm("llvm-mc", *options, "-o", built, source)
+    code_object = CodeObject.parse(built.read_bytes(), "branch.o")
+    assert [(e.kind, e.offset) for e in code_object.entries] == [("relocation", 8)]

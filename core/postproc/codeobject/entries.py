@@ -23,6 +23,7 @@ from postproc.codeobject.places import TextPosition
 from postproc.codeobject.relocations import (
     ABSOLUTE_TYPES,
     R_AMDGPU_NONE,
+    R_AMDGPU_REL16,
     R_AMDGPU_REL64,
     R_AMDGPU_RELATIVE64,
     RelocationTable,
@@ -273,18 +274,19 @@ def _global_labels(layout: Layout, symbols: SymbolTable) -> Iterable[tuple[int, 
 def _stored_addresses(layout: Layout, table: RelocationTable) -> Iterable[tuple[int, int, int]]:
     """(symbol, section, offset) of what the relocations of a table make reachable.
 
-    Absolute relocations store symbol + addend.  What PC-relative ones mean depends on the code
-    around them; the symbol itself counts, unless it stands for a whole section.
+    Absolute relocations store symbol + addend, and those of branches go there.  What other
+    PC-relative ones mean depends on the code around them; the symbol itself counts, unless it
+    stands for a whole section.
     """
     if not len(table.symbols):
         rows = np.flatnonzero(table.type == R_AMDGPU_RELATIVE64)
         return _addresses(layout, np.zeros(len(rows), np.intp), table.addend[rows])
-    absolute = np.isin(table.type, ABSOLUTE_TYPES)
+    direct = np.isin(table.type, (*ABSOLUTE_TYPES, R_AMDGPU_REL16))
     of_section = table.symbols.type[table.symbol] == STT_SECTION
-    rows = np.flatnonzero(absolute | ~(of_section | (table.type == R_AMDGPU_NONE)))
+    rows = np.flatnonzero(direct | ~(of_section | (table.type == R_AMDGPU_NONE)))
     symbol, relative = table.symbol[rows], table.type[rows] == R_AMDGPU_RELATIVE64
     base = np.where(relative, 0, table.symbols.value[symbol])
-    value = base + np.where(absolute[rows], table.addend[rows], 0).astype(np.uint64)
+    value = base + np.where(direct[rows], table.addend[rows], 0).astype(np.uint64)
     section = table.symbols.section[symbol]
     found = _inside(layout, symbol.astype(np.intp), *layout.positions_of(section, value))
     if layout.is_relocatable or not relative.any():

@@ -42,6 +42,7 @@ RELOCATION_TYPES: Final[Mapping[int, str]] = {
 R_AMDGPU_NONE: Final = 0
 R_AMDGPU_REL64: Final = 5
 R_AMDGPU_RELATIVE64: Final = 13
+R_AMDGPU_REL16: Final = 14
 ABSOLUTE_TYPES: Final = (1, 2, 3, 6, R_AMDGPU_RELATIVE64)
 """Relocations that store an address, as tables of functions do."""
 
