@@ -136,7 +136,7 @@ _IMPLIED = ("op_sel", "op_sel_hi", "neg_lo", "neg_hi")
 
 _EXPORT = {f"src{n}": (f"src{n}:export{n}",) for n in range(4)}
 
-SUBSET = 6
+SUBSETS = (6, 4, 3)
 """Texts from which a template is learned where no template explains all."""
 
 LEAST_SHARE = 0.4
@@ -183,10 +183,11 @@ def _explain_most(
     """The template that explains most texts, if that is three quarters of them; and a text that
     it does not explain."""
     candidates = list(shape)
-    for start in range(0, len(seen) - SUBSET + 1, 2):
-        found = _explain(entry, seen[start : start + SUBSET], [])
-        if found is not None and found not in candidates:
-            candidates.append(found)
+    for size in SUBSETS:
+        for start in range(0, len(seen) - size + 1, 2):
+            found = _explain(entry, seen[start : start + size], [])
+            if found is not None and found not in candidates:
+                candidates.append(found)
     best, odd, most = None, "", int(LEAST_SHARE * len(seen))
     for template in candidates:
         missed = [one for one in seen if _explain(entry, [one], [template]) != template]
