@@ -12,9 +12,9 @@ from tools.isagen.generate import generate
 from tools.isagen.overlay import apply_overlay
 from tools.isagen.shipping import DATA, Finished, ship
 from tools.isagen.target import open_target
-from tools.isagen.targets import PROCESSORS
+from tools.isagen.targets import PROCESSORS, SERVES, UNKNOWN_TO_LLVM
 
-from postproc.isa.processors import TABLES
+from postproc.isa.processors import SAME_AS, TABLES
 from postproc.isa.tables import TableFile
 
 MOST_BYTES = 2_000_000
@@ -49,6 +49,10 @@ def test_the_generator_gives_the_committed_bytes_of_every_target(name: str, tmp_
 
 def test_every_processor_has_a_table_and_no_table_is_left_over() -> None:
     assert {path.stem for path in DATA.glob("*.isa")} == set(TABLES) == set(PROCESSORS)
+
+
+def test_tables_serve_the_processors_that_the_generator_has_compared() -> None:
+    assert SAME_AS == SERVES | UNKNOWN_TO_LLVM
 
 
 def test_tables_are_small() -> None:
