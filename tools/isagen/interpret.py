@@ -16,7 +16,7 @@ import numpy as np
 from .classes import LITERAL, OWN_WIDTH, REGISTER, REJECTED, CodeClass
 from .facts import EntryFacts, OperandFacts, TargetFacts
 from .variants import SIZE
-from .windows import LONGEST, field_values, halves, words
+from .windows import field_values, halves, words
 
 NONE = -1
 """Entry number of encodings that no entry takes."""
@@ -147,7 +147,3 @@ class Interpreter:
                 width = table[field_values(windows, bits)]
             value = np.where(own, value & ~(0xFF << 12) | width << 12, value)
         return kind, value
-
-
-def within_longest(windows: np.ndarray) -> np.ndarray:
-    return windows[:, :LONGEST]

@@ -51,9 +51,6 @@ def unpack(packed: int) -> Register:
     return Register(FILES[packed >> 24], packed & 0xFFF, packed >> 12 & 0xFF, packed >> 20 & 0xF)
 
 
-NO_REGISTER = Register("-", 0, 0, 0)
-
-
 def register_of(name: str, encoding: int) -> Register:
     """The register that LLVM calls `name` and encodes as `encoding`."""
     half = 1 if name.endswith("_LO16") else 2 if name.endswith("_HI16") else 0

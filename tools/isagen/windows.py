@@ -6,7 +6,7 @@ Bits count from bit 0 of the first byte.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,14 +14,6 @@ from .llvm import WINDOW
 
 LONGEST = 16
 """Bytes of the longest encoding without its literal."""
-
-
-def bits_of(value: int) -> Iterator[int]:
-    """Numbers of the bits that are set."""
-    while value:
-        low = value & -value
-        yield low.bit_length() - 1
-        value ^= low
 
 
 def mask_of(bits: Sequence[int]) -> int:
