@@ -44,11 +44,11 @@ def name_idiom(
         calls = sum(len(run.call_sites(entry, link)) for entry, link in outcome.returns)
         return "return", (f"the return address of the functions at {where}, of {calls} calls",)
     names = _before(text, index)
+    if {int(text.place[target]) for target in outcome.targets} <= run.loaded:
+        return "loaded pointer", ("the loader stores it, and nobody changes it later",)
     idiom = _builder(names, kind)
     if idiom:
         return idiom, ("the address is made in the straight line before",)
-    if {int(text.place[target]) for target in outcome.targets} <= run.loaded:
-        return "loaded pointer", ("the loader stores it, and nobody changes it later",)
     if len(outcome.targets) > 1:
         return "selected address", (f"{len(outcome.targets)} addresses reach it",)
     return "computed earlier", ("the address is made in another block",)

@@ -110,6 +110,9 @@ class _Recoverer:
         self._blocks = Blocks(text, entries)
         self._machine = Machine(text, ConstantMemory(text.code_object))
         self._relevance = Relevance(text, self._definitions, operations, self._blocks)
+        self._first_refused: dict[int, tuple[str, bool]] = {}
+        """Why transfers were refused first, and whether that was before refused ones had any
+        influence."""
         self._run = self._settled(entries)
         self._shadow = self._of_unreached(entries)
 
@@ -129,6 +132,9 @@ class _Recoverer:
         known = set(entries)
         while True:
             run = self._analysed(known)
+            for index, outcome in _by_transfer(run).items():
+                if outcome.refused:
+                    self._first_refused.setdefault(index, (outcome.refused, known == entries))
             if not any(a.outcome.refused and not a.outcome.is_external
                        for a in run.arrivals.values()):  # fmt: skip
                 return run
@@ -196,7 +202,7 @@ class _Recoverer:
             targets |= {call + 1 for call in calls}
             if self._functions.keeps_to_convention(entry):
                 targets |= self._unknown_callers(run, link)
-        reason = outcome.refused
+        reason = self._reason(index, outcome)
         if not reason and not targets and not outcome.outside:
             reason = "it returns, and nothing is known to call it"
         if reason:
@@ -211,6 +217,14 @@ class _Recoverer:
             evidence + why,
             "",
         )
+
+    def _reason(self, index: int, outcome: Outcome) -> str:
+        """Why a transfer is refused, as it was first seen; "" if it is not."""
+        first = self._first_refused.get(index)
+        if not outcome.refused or first is None or first[1]:
+            return first[0] if outcome.refused and first else outcome.refused
+        culprit = min(i for i, (_, alone) in self._first_refused.items() if alone)
+        return f"{first[0]}, if the refused transfer at {self._where(culprit)} comes here"
 
     def _unknown_callers(self, run: ProgramCounter, link: int) -> set[int]:
         """Behind calls of functions that are not known."""
