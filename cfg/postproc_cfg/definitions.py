@@ -3,7 +3,8 @@
 
 A set of registers is an integer: bit `n` for the scalar register with hardware code `n` (SGPRs,
 VCC, TTMP, M0, EXEC), bit `SCC` for SCC, and above it one bit for each *lane slot*, a lane of a
-vector register in which some `v_writelane_b32` of the text keeps a scalar.
+vector register in which some `v_writelane_b32` of the text keeps a scalar, or a whole vector
+register from which `v_readfirstlane_b32` takes an address (lane `WHOLE`).
 """
 
 from __future__ import annotations
@@ -17,16 +18,19 @@ import numpy as np
 
 from postproc.isa import Isa
 from postproc.isa.model import CodedField, ConstantOperand, OperandSpec, RegisterCode
+from postproc_cfg.vocabulary import Transfer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from postproc_cfg.text import Stretch, Text
 
-__all__ = ["ALL_SCALARS", "SCC", "Definitions", "LaneSlots"]
+__all__ = ["ALL_SCALARS", "SCC", "WHOLE", "Definitions", "LaneSlots"]
 
 SCC: Final = 128
 FIRST_LANE_SLOT: Final = 129
+WHOLE: Final = -1
+"""The lane of a slot that stands for any lane of its register."""
 ALL_SCALARS: Final = (1 << FIRST_LANE_SLOT) - 1
 
 _IMPLICIT: Final = {
@@ -89,8 +93,10 @@ class Definitions:
     `writers` are the instructions that write anything, ascending; `masks` the sets they write.
     """
 
-    def __init__(self, text: Text) -> None:
-        self.slots = _lane_slots(text)
+    def __init__(self, text: Text, *, whole_vectors: bool = False) -> None:
+        """`whole_vectors`: follow addresses through vector registers, too.  That is sound where the
+        lanes that read one are among those that wrote it, as in what compilers make."""
+        self.slots = _lane_slots(text, whole_vectors=whole_vectors)
         rows: list[NDArray[np.intp]] = []
         registers: list[NDArray[np.int64]] = []
         widths: list[NDArray[np.int64]] = []
@@ -105,7 +111,7 @@ class Definitions:
                 _mark_lane_slots(stretch, self.slots, found)
         if rows:
             _gather(np.concatenate(rows), np.concatenate(registers), np.concatenate(widths), found)
-        for index in np.flatnonzero(text.kind == _UNKNOWN).tolist():
+        for index in np.flatnonzero(text.kind == Transfer.UNKNOWN).tolist():
             found[index] = ALL_SCALARS | self.slots.all
         self.masks = found
         self.writers = np.array(sorted(found), np.intp)
@@ -123,9 +129,6 @@ class Definitions:
         low, high = np.searchsorted(self.writers, (first, end))
         found: list[int] = self.writers[low:high].tolist()
         return found
-
-
-_UNKNOWN: Final = 10
 
 
 def _gather(
@@ -245,8 +248,9 @@ def _within_dwords(low: int, length: int) -> Iterator[tuple[int, int]]:
 
 
 # ---------------------------------------------------------------- lane slots
-def _lane_slots(text: Text) -> LaneSlots:
-    """The lanes that `v_writelane_b32` of the text writes by a constant number."""
+def _lane_slots(text: Text, *, whole_vectors: bool) -> LaneSlots:
+    """The lanes that `v_writelane_b32` of the text writes by a constant number, and the registers
+    from which transfers take addresses by `v_readfirstlane_b32`."""
     bits: dict[tuple[int, int], int] = {}
     for stretch in text.stretches:
         decoded = stretch.decoded
@@ -256,7 +260,25 @@ def _lane_slots(text: Text) -> LaneSlots:
             slot = written_slot(text, stretch.first + index)
             if slot is not None:
                 bits.setdefault(slot, FIRST_LANE_SLOT + len(bits))
+    for register in sorted(_address_vectors(text)) if whole_vectors else ():
+        bits[register, WHOLE] = FIRST_LANE_SLOT + len(bits)
     return LaneSlots(bits)
+
+
+def _address_vectors(text: Text) -> set[int]:
+    """Vector registers of which `v_readfirstlane_b32` moves a lane into a pair that a transfer
+    reads."""
+    computed = (text.kind == Transfer.SET_PC) | (text.kind == Transfer.SWAP_PC)
+    low = set((text.word[computed] & np.uint32(0xFF)).tolist())
+    pairs = low | {register + 1 for register in low}
+    found: set[int] = set()
+    for stretch in text.stretches:
+        decoded = stretch.decoded
+        for index in decoded.where(decoded.isa.match("v_readfirstlane_b32")).tolist():
+            target, source = (value.register for value in decoded[index].values[:2])
+            if target is not None and source is not None and target.index in pairs:
+                found |= {source.index} if source.file == "v" else set()
+    return found
 
 
 def written_slot(text: Text, index: int) -> tuple[int, int] | None:

@@ -201,7 +201,7 @@ class ProgramCounter:
             self._refuse(arrival, "takes its target from a stack in hardware")
 
     def _note_addresses(self, operation: Operation, state: State) -> None:
-        if operation.name not in ("addc", "subb", "add64", "sub64", "load"):
+        if operation.name not in ("addc", "subb", "add64", "sub64", "load", "vload"):
             return
         registers = operation.writes & ~(1 << SCC)
         while registers:
@@ -210,7 +210,7 @@ class ProgramCounter:
             for value in state.get(register, ()):
                 if isinstance(value, PcHigh):
                     self.addresses.add(value.place)
-                    if operation.name == "load":
+                    if operation.name in ("load", "vload"):
                         self.loaded.add(value.place)
 
     def _go_on(self, arrival: Arrival, state: State, kind: int) -> None:

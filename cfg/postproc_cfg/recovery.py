@@ -105,7 +105,7 @@ class _Recoverer:
         entries, functions = _entries(text)
         self._functions = functions
         self._entries = frozenset(entries)
-        self._definitions = Definitions(text)
+        self._definitions = Definitions(text, whole_vectors=functions.all_compiled)
         operations = Operations(text, self._definitions.masks, self._definitions.slots)
         self._blocks = Blocks(text, entries)
         self._machine = Machine(text, ConstantMemory(text.code_object))

@@ -131,6 +131,8 @@ class Machine:
             return {d: frozenset({low_of(after)}), d + 1: frozenset({PcHigh(after)})}
         if name in ("writelane", "readlane"):
             return {d: state.get(o.first)}
+        if name == "vload":
+            return self._lanes_loaded(o, state)
         if name == "load":
             return self._loaded(o, state)
         if name.endswith("64") and not name.startswith("s_"):
@@ -157,6 +159,22 @@ class Machine:
                 result[o.register + word] = frozenset(low_of(goal) for goal in goals)
                 result[o.register + word + 1] = frozenset(PcHigh(goal) for goal in goals)
         return result
+
+    def _lanes_loaded(self, o: Operation, state: State) -> dict[int, Values | None]:
+        """Pointers that each lane loads from a constant table, by an index of its own."""
+        base = pair_value(state, o.first)
+        goals: set[int] = set()
+        for value in base or ():
+            if not isinstance(value, (PcHigh, CodeHigh)):
+                return {}
+            found = self._memory.table_at(value.place + o.literal)
+            if found is None:
+                return {}
+            goals |= found
+        if not goals:
+            return {}
+        lows, highs = frozenset(map(low_of, goals)), frozenset(map(PcHigh, goals))
+        return {o.register: lows, o.second: highs}
 
     def _word(self, base: Values, o: Operation, word: int) -> Values | None:
         return self._from_memory(base, o, 4 * word, self._words)

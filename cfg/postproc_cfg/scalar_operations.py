@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 from postproc.isa.model import ImmediateField
-from postproc_cfg.definitions import SCC, LaneSlots, written_slot
+from postproc_cfg.definitions import SCC, WHOLE, LaneSlots, written_slot
 from postproc_cfg.values import as_signed
 
 if TYPE_CHECKING:
@@ -126,6 +126,10 @@ class Operations:
             return self._lane(name, index)
         if mnemonic in _LOADS:
             return self._load(index)
+        if mnemonic.startswith("v_readfirstlane_b32"):
+            return self._first_lane(index)
+        if mnemonic in ("global_load_dwordx2", "global_load_b64"):
+            return self._vector_load(index)
         if not name and mnemonic not in ARITHMETIC and not mnemonic.startswith("s_cmp"):
             return None
         return self._scalar(name or mnemonic, index)
@@ -186,6 +190,30 @@ class Operations:
         if bit is None:
             return None
         return Operation(name, index, target.register.index, bit, 0, 0, writes, 1 << bit)
+
+    def _first_lane(self, index: int) -> Operation | None:
+        """`v_readfirstlane_b32 s, v`."""
+        target, source = (value.register for value in self._text.instruction(index).values[:2])
+        bit = None if source is None else self._slots.bits.get((source.index, WHOLE))
+        if target is None or source is None or source.file != "v" or bit is None:
+            return None
+        writes = self._masks.get(index, 0)
+        return Operation("readlane", index, target.index, bit, 0, 0, writes, 1 << bit)
+
+    def _vector_load(self, index: int) -> Operation | None:
+        """`global_load_b64 v[a:a+1], v, s[b:b+1] offset`: the slots of both halves are `register`
+        and `second`."""
+        values = {value.spec.role: value for value in self._text.instruction(index).values}
+        target, base = values["vdst"].register, values.get("saddr")
+        if target is None or base is None or base.register is None or base.width != 2:
+            return None
+        low = self._slots.bits.get((target.index, WHOLE))
+        high = self._slots.bits.get((target.index + 1, WHOLE))
+        if low is None or high is None or target.file != "v":
+            return None
+        offset = _signed_offset(values["offset"]) if "offset" in values else 0
+        first, writes = base.register.index, self._masks.get(index, 0)
+        return Operation("vload", index, low, first, high, offset, writes, 3 << first)
 
     def _load(self, index: int) -> Operation | None:
         """`s_load_dwordxN sdst, sbase, [soffset] [offset]`: `second` is 1 if there is an offset

@@ -78,6 +78,22 @@ def test_an_unknown_index_into_a_constant_table(processor: str, recover_object: 
 
 
 @on_all
+def test_each_lane_loads_from_a_constant_table(processor: str, recover_object: Build) -> None:
+    """As in the waterfall loops that LLVM makes of divergent calls."""
+    load = "global_load_dwordx2 v[4:5], v2, s[4:5]"
+    body = f"{address_of('table')}{load}\nloop: v_readfirstlane_b32 s8, v4\n"
+    body += "v_readfirstlane_b32 s9, v5\nv_mov_b32_e32 v6, v7\n"
+    body += "call: s_swappc_b64 s[30:31], s[8:9]\nbehind: s_cbranch_execnz loop\ns_endpgm"
+    found = recover_object(processor, in_text(FUNCTIONS, processor, body) + TABLE)
+    assert found.goes_to("call", "f", "g")
+    overwritten = body.replace("v_mov_b32_e32 v6", "v_mov_b32_e32 v4").replace(
+        "loop: ", "v_mov_b32_e32 v4, 0\nloop: "
+    )
+    found = recover_object(processor, in_text(FUNCTIONS, processor, overwritten) + TABLE)
+    assert found.refusal("call")
+
+
+@on_all
 def test_a_table_that_may_be_written_is_no_proof(processor: str, recover_object: Build) -> None:
     body = f"{address_of('table')}s_load_dwordx2 s[8:9], s[4:5], 0x8\n"
     body += "call: s_swappc_b64 s[30:31], s[8:9]\nbehind: s_endpgm"
