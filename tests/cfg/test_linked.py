@@ -287,3 +287,23 @@ def test_a_relocatable_object(processor: str, tmp_path: Any) -> None:
     calls = [t for t in found.graph.recovery.transfers if t.kind == "call"]
     assert len(calls) == 2
     assert all(call.reason for call in calls), "a linker has yet to fill in the distances"
+
+
+@on_all
+@pytest.mark.parametrize("how", ["global", "pointer"])
+def test_an_entry_inside_a_builder_makes_it_unknown(
+    processor: str, how: str, recover_object: Build
+) -> None:
+    """At a global label or a stored address control may enter with anything in registers."""
+    body = """
+    s_getpc_b64 s[4:5]
+    after: s_add_u32 s4, s4, goal-after
+    inside: s_addc_u32 s5, s5, 0
+    jump: s_setpc_b64 s[4:5]
+    goal: s_endpgm
+    """
+    source = kernel_source(body, processor)
+    assert recover_object(processor, source).goes_to("jump", "goal")
+    more = ".globl inside\n" if how == "global" else TABLE.replace("f\n", "inside\n", 1)
+    more = more.replace(".quad g\n", "").replace(".quad f", ".quad inside")
+    assert recover_object(processor, source + more).refusal("jump")
