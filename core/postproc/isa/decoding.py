@@ -321,45 +321,58 @@ def _decide(
     at: NDArray[np.intp],
     ends: NDArray[np.intp],
 ) -> tuple[NDArray[np.int16], NDArray[np.uint8]]:
-    """Pattern (-1: unknown) and length of the dwords `at`, trying every candidate in turn."""
+    """Pattern (-1: unknown) and length of the dwords `at`: the first candidate that fits."""
     pattern = np.full(at.size, -1, np.int16)
     length = np.ones(at.size, np.uint8)
+    member, candidate = _candidates(tables, words, at)
     end = ends[np.searchsorted(ends, at, side="right")]
-    slots = tables.slot.take(words[at] >> np.uint32(16))
-    for slot in np.unique(slots):
-        members = np.flatnonzero(slots == slot)
-        first, last = tables.candidate_start[slot], tables.candidate_start[slot + 1]
-        for candidate in tables.candidates[first:last].tolist():
-            ok, size = _matches(tables, words, at[members], candidate)
-            ok &= at[members] + size <= end[members]
-            hit = members[ok]
-            pattern[hit] = candidate
-            length[hit] = size[ok]
-            members = members[~ok]
-            if not members.size:
-                break
+    fits = np.zeros(member.size, bool)
+    size = np.zeros(member.size, np.uint8)
+    for one in np.unique(candidate):
+        mine = np.flatnonzero(candidate == one)
+        fits[mine], size[mine] = _fits(tables, words, at[member[mine]], int(one))
+    fits &= at[member] + size <= end[member]
+    # candidates of a member stand in order of precedence: the first of them wins
+    member, candidate, size = member[fits], candidate[fits], size[fits]
+    won, first = np.unique(member, return_index=True)
+    pattern[won], length[won] = candidate[first], size[first]
     return pattern, length
 
 
-def _matches(
+def _candidates(
+    tables: DecoderTables, words: NDArray[np.uint32], at: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Pairs of an item of `at` and a pattern whose mask and value agree with the words there."""
+    slot = tables.slot.take(words.take(at) >> np.uint32(16))
+    start = tables.candidate_start[slot].astype(np.intp)
+    count = tables.candidate_start[slot + np.uint16(1)].astype(np.intp) - start
+    member = np.repeat(np.arange(at.size), count)
+    place = np.arange(member.size) - np.repeat(np.cumsum(count) - count, count)
+    candidate = tables.candidates[start[member] + place].astype(np.intp)
+    for word in range(4):
+        data = words.take(at[member] + word)
+        agree = (data & tables.mask[word].take(candidate)) == tables.value[word].take(candidate)
+        member, candidate = member[agree], candidate[agree]
+    return member, candidate
+
+
+def _fits(
     tables: DecoderTables, words: NDArray[np.uint32], at: NDArray[np.intp], candidate: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.uint8]]:
-    """Whether pattern `candidate` is what stands at the dwords `at`, and its length there."""
+    """Whether the operand codes at the dwords `at` are those of pattern `candidate`, and the
+    length there."""
     ok = np.ones(at.size, bool)
-    for word in range(4):
-        ok &= (words[at + word] & tables.mask[word][candidate]) == tables.value[word][candidate]
     length = np.full(at.size, tables.base_length[candidate], np.uint8)
-    if not ok.any():
-        return ok, length
     entry = int(tables.entry_of_pattern[candidate])
     for runs, rejected in tables.rejected_codes(entry):
         ok &= ~np.isin(_field(words, at, runs), rejected)
     four = np.zeros(at.size, bool)
     eight = np.zeros(at.size, bool)
     for word in range(4):
-        lanes = tables.lanes(word, words[at + word])
-        four |= (lanes & tables.lit4[word][candidate]) != 0
-        eight |= (lanes & tables.lit8[word][candidate]) != 0
+        if tables.lit4[word][candidate] or tables.lit8[word][candidate]:
+            lanes = tables.lanes(word, words.take(at + word))
+            four |= (lanes & tables.lit4[word][candidate]) != 0
+            eight |= (lanes & tables.lit8[word][candidate]) != 0
     length += np.where(eight, 2, four).astype(np.uint8)
     for number, bits, lengths in tables.length_variants:
         if number == entry:
