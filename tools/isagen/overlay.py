@@ -32,7 +32,6 @@ def _field(low: int, length: int) -> int:
 
 
 _PREFIX_SRC2 = _field(50, 9)
-_INLINE_ZERO = 0x80 << 50
 
 RULES: dict[str, tuple[Loosening, ...]] = {
     "gfx1250": (
@@ -40,9 +39,8 @@ RULES: dict[str, tuple[Loosening, ...]] = {
             r"V_WMMA_(LD_)?SCALE(16)?_",
             _PREFIX_SRC2,
             "Triton 3.9's LLVM and vendor assembly write src2 = 0x80 (inline 0) into the scale"
-            " prefix 0xCC35/0xCC3A; LLVM 22 writes 0x100 (v0) and insists on it",
-            _PREFIX_SRC2,
-            _INLINE_ZERO,
+            " prefix 0xCC35/0xCC3A, AMD's HotSwap also meets SGPRs there; LLVM 22 writes 0x100 (v0)"
+            " and insists on it",
         ),
         Loosening(
             r"V_WMMA_SCALE(16)?_F32_32X16X128_F4_",
