@@ -37,7 +37,7 @@ UNASSEMBLED = re.compile(
     r"|not supported|constant bus|not available on this GPU|op_sel|partially overlap"
     r"|invalid operand|scope and th|aligned|must be null|unsigned offset|not a valid operand"
     r"|must be a VGPR|out of bounds|one unique literal"
-    r"|inline constants are not allowed|invalid matrix"
+    r"|inline constants are not allowed|invalid matrix|only \d+-bit values are legal"
 )
 """Why llvm-mc refuses text that llvm-objdump prints: rules that the decoder does not apply."""
 
@@ -188,8 +188,10 @@ def check_printing(found: Sequence[Case], shown: Sequence[tuple[str, bytes]]) ->
     return same
 
 
-def check_assembling(isa: Isa, found: Sequence[Case]) -> Counter[int]:
-    """Cases of each entry where our bytes are llvm-mc's; everything else must be known."""
+def check_assembling(isa: Isa, found: Sequence[Case]) -> tuple[Counter[int], Counter[int]]:
+    """Cases of each entry that llvm-mc takes, and those where our bytes are its own; everything
+    else must be known."""
+    taken: Counter[int] = Counter()
     agreed: Counter[int] = Counter()
     wrong = []
     for case, theirs in zip(found, llvm_bytes(isa, [case.text for case in found]), strict=True):
@@ -197,6 +199,7 @@ def check_assembling(isa: Isa, found: Sequence[Case]) -> Counter[int]:
             if not UNASSEMBLED.search(theirs):
                 wrong.append(f"{case.text}: LLVM says {theirs}")
             continue
+        taken[case.entry] += 1
         try:
             ours = isa.assemble(case.text)
         except AssemblyError as error:
@@ -206,16 +209,20 @@ def check_assembling(isa: Isa, found: Sequence[Case]) -> Counter[int]:
         elif not any(pattern.match(case.text) for pattern in DISAGREEMENTS):
             wrong.append(f"{case.text}: LLVM {theirs.hex()}, we {ours!r}")
     assert not wrong, f"{len(wrong)} differ\n" + "\n".join(wrong[:20])
-    return agreed
+    return taken, agreed
 
 
 def check(folder: Path, isa: Isa, sampling: ModuleType, entries: Sequence[int], count: int) -> None:
     found = cases(isa, sampling, entries, count)
     assert len({case.entry for case in found}) > 0.99 * len(entries)
     same = check_printing(found, llvm_texts(folder, isa, found))
-    agreed = check_assembling(isa, same)
-    often = sum(number >= min(3, count) for number in agreed.values())
-    assert often > 0.9 * len(entries), f"{often} of {len(entries)} entries agree three times"
+    taken, agreed = check_assembling(isa, same)
+    enough = min(3, count)
+    judged = [entry for entry, number in taken.items() if number >= enough]
+    often = sum(agreed[entry] >= enough for entry in judged)
+    assert often > 0.97 * len(judged), f"{often} of {len(judged)} entries agree three times"
+    # llvm-mc refuses much of what llvm-objdump prints of images and dual instructions
+    assert len(judged) > 0.85 * len(entries), f"llvm-mc takes {len(judged)} of {len(entries)}"
 
 
 WIDE = tuple(name for name in TABLES if not name.startswith(("gfx9", "gfx1250")))
